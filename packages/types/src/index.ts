@@ -1,1 +1,12 @@
-export {};
+export * from './application.ts';
+export * from './case-management.ts';
+export * from './date-time.ts';
+export * from './delivery.ts';
+export * from './error.ts';
+export * from './event.ts';
+export * from './page.ts';
+export * from './program.ts';
+export * from './scope.ts';
+export * from './subscription.ts';
+export * from './subscription-record.ts';
+export * from './topics.ts';

@@ -1,0 +1,116 @@
+import { eventTypes, type EventType } from './event.ts';
+
+/** A party that holds credentials for Kafka; ACLs are made for each. */
+export type Party =
+  | 'applications'
+  | 'subscriptions'
+  | 'webhook-dispatcher'
+  | 'case-management'
+  | 'documents-system'
+  | 'records-system';
+
+export interface Topic {
+  name: string;
+  /** What the record key is: the unit of order. */
+  key: string;
+  /** CloudEvents binding: structured for events, binary where a null value must be a tombstone. */
+  mode: 'structured' | 'binary';
+  /** The CloudEvents types it carries. */
+  types: readonly string[];
+  producer: Party;
+  consumers: readonly Party[];
+  policy: 'delete' | 'compact';
+  /** How long records, or tombstones of a compacted topic, are kept. */
+  retentionDays: number;
+}
+
+const event = (name: string, key: string, type: EventType, producer: Party): Topic => ({
+  name: `assistance.events.${name}.v1`,
+  key,
+  mode: 'structured',
+  types: [type],
+  producer,
+  consumers: ['webhook-dispatcher'],
+  policy: 'delete',
+  retentionDays: 7,
+});
+
+const deadLetters = (service: 'applications' | 'subscriptions' | 'webhook-dispatcher'): Topic => ({
+  name: `assistance.${service}.dlq`,
+  key: 'as the original',
+  mode: 'binary',
+  types: ['dead_letter'],
+  producer: service,
+  consumers: [service],
+  policy: 'delete',
+  retentionDays: 30,
+});
+
+/** Every topic there is (design 2). Provisioning, ACLs and the AsyncAPI document are made from this table. */
+export const topics = {
+  intake: {
+    name: 'assistance.case-management.intake.v1',
+    key: 'applicationId',
+    mode: 'structured',
+    types: ['case_management.intake'],
+    producer: 'applications',
+    consumers: ['case-management'],
+    policy: 'delete',
+    retentionDays: 7,
+  },
+  cases: {
+    name: 'assistance.case-management.cases.v1',
+    key: 'applicationId',
+    mode: 'structured',
+    types: ['case.opened', 'case.determined', 'review.determined'],
+    producer: 'case-management',
+    consumers: ['applications'],
+    policy: 'delete',
+    retentionDays: 7,
+  },
+  applicationDecided: event('application-decided', 'applicationId', 'application.decided', 'applications'),
+  caseStatusChanged: event('case-status-changed', 'caseId', 'case.status_changed', 'case-management'),
+  documentAvailable: event('document-available', 'documentId', 'document.available', 'documents-system'),
+  requestReleased: event('request-released', 'requestId', 'request.released', 'records-system'),
+  subscription: {
+    name: 'assistance.subscriptions.subscription.v1',
+    key: 'subscriptionId',
+    mode: 'binary',
+    types: ['subscription.recorded'],
+    producer: 'subscriptions',
+    consumers: ['webhook-dispatcher'],
+    policy: 'compact',
+    retentionDays: 8,
+  },
+  command: {
+    name: 'assistance.subscriptions.command.v1',
+    key: 'subscriptionId',
+    mode: 'structured',
+    types: ['subscription.replay_requested', 'subscription.replay_cancelled', 'subscription.test_requested'],
+    producer: 'subscriptions',
+    consumers: ['webhook-dispatcher'],
+    policy: 'delete',
+    retentionDays: 7,
+  },
+  report: {
+    name: 'assistance.webhooks.subscription-report.v1',
+    key: 'subscriptionId',
+    mode: 'structured',
+    types: ['subscription.status_judged', 'subscription.replay_progressed'],
+    producer: 'webhook-dispatcher',
+    consumers: ['subscriptions'],
+    policy: 'delete',
+    retentionDays: 7,
+  },
+  applicationsDeadLetters: deadLetters('applications'),
+  subscriptionsDeadLetters: deadLetters('subscriptions'),
+  dispatcherDeadLetters: deadLetters('webhook-dispatcher'),
+} as const satisfies Record<string, Topic>;
+
+/** The topic that carries an event type of the catalogue. */
+export const topicOfEvent: Record<EventType, Topic> = Object.fromEntries(
+  (Object.keys(eventTypes) as EventType[]).map((type) => [
+    type,
+    Object.values<Topic>(topics).find((topic) => topic.types.includes(type)),
+  ]),
+) as Record<EventType, Topic>;
