@@ -1,0 +1,30 @@
+import { createHash } from 'node:crypto';
+import { PrismaPg } from '@prisma/adapter-pg';
+
+export interface DatabaseOptions {
+  url: string;
+  poolSize: number;
+  /** Shown in pg_stat_activity. */
+  applicationName: string;
+  /** No statement may run longer. */
+  statementTimeoutMs?: number;
+  /** No statement waits longer for a lock. */
+  lockTimeoutMs?: number;
+}
+
+/** The driver adapter of a service's Prisma client: prepared statements by name, and a deadline on everything. */
+export function createDatabaseAdapter(options: DatabaseOptions): PrismaPg {
+  const { url, poolSize, applicationName, statementTimeoutMs = 15_000, lockTimeoutMs = 5_000 } = options;
+  return new PrismaPg(
+    {
+      connectionString: url,
+      max: poolSize,
+      connectionTimeoutMillis: 3_000,
+      idleTimeoutMillis: 60_000,
+      keepAlive: true,
+      application_name: applicationName,
+      options: `-c statement_timeout=${statementTimeoutMs} -c lock_timeout=${lockTimeoutMs} -c timezone=UTC`,
+    },
+    { statementNameGenerator: ({ sql }) => `s${createHash('sha1').update(sql).digest('hex').slice(0, 16)}` },
+  );
+}

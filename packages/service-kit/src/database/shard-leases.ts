@@ -1,0 +1,167 @@
+import { randomUUID } from 'node:crypto';
+import type { Logger } from '../runtime/logger.ts';
+import { PollLoop } from '../runtime/poll-loop.ts';
+import type { Part } from '../runtime/run-service.ts';
+import type { Sql } from './sql.ts';
+
+const LEASE_MS = 10_000;
+const TICK_MS = 1_000;
+/** The local deadline is this much earlier than the database's, for the way there and back. */
+const MARGIN_MS = 1_000;
+
+export interface Lease {
+  shard: number;
+  epoch: bigint;
+}
+
+export interface ShardLeasesOptions {
+  sql: Sql;
+  /** The tables `<name>_lease(shard, owner, epoch, until)` and `<name>_member(owner, until)`. */
+  name: string;
+  shards: number;
+  log: Logger;
+  /** A shard is now this instance's. */
+  onAcquired?: (lease: Lease) => void;
+  /** A shard is wanted by another instance or lost: resolves when this instance has let go of it. */
+  onReleasing?: (lease: Lease) => Promise<void> | void;
+}
+
+/**
+ * Divides shards fairly among the instances that are alive, each shard with one owner at a time.
+ *
+ * Guarantees: an epoch rises with every change of owner, so a statement that joins the lease on owner and epoch is
+ * refused after a takeover, however long its sender was frozen. `holds` is false before the lease can have ended by the
+ * database's clock. A stop gives everything back at once; after a kill the rest take over when the lease ends (10 s).
+ */
+export class ShardLeases implements Part {
+  readonly name: string;
+  readonly owner = randomUUID();
+  private readonly options: ShardLeasesOptions;
+  private readonly held = new Map<number, Lease & { deadline: number }>();
+  private readonly loop: PollLoop;
+
+  constructor(options: ShardLeasesOptions) {
+    this.options = options;
+    this.name = `${options.name}-leases`;
+    this.loop = new PollLoop({
+      name: this.name,
+      intervalMs: TICK_MS,
+      log: options.log,
+      turn: () => this.tick(),
+    });
+  }
+
+  start(): void {
+    this.loop.start();
+  }
+
+  async stop(): Promise<void> {
+    await this.loop.stop();
+    await Promise.all([...this.held.values()].map((lease) => this.options.onReleasing?.(lease)));
+    const { sql, name } = this.options;
+    this.held.clear();
+    await sql.$executeRawUnsafe(
+      `update ${name}_lease set owner = null, until = null where owner = $1::uuid`,
+      this.owner,
+    );
+    await sql.$executeRawUnsafe(`delete from ${name}_member where owner = $1::uuid`, this.owner);
+  }
+
+  /** Whether this instance may act for the shard at this moment. */
+  holds(shard: number): boolean {
+    const lease = this.held.get(shard);
+    return lease !== undefined && performance.now() < lease.deadline;
+  }
+
+  /** The epoch of a held shard, or undefined. */
+  epochOf(shard: number): bigint | undefined {
+    return this.holds(shard) ? this.held.get(shard)?.epoch : undefined;
+  }
+
+  heldShards(): number[] {
+    return [...this.held.keys()].filter((shard) => this.holds(shard));
+  }
+
+  private async tick(): Promise<boolean> {
+    const { sql, name, shards } = this.options;
+    const askedAt = performance.now();
+    const members = await this.announce();
+    await this.renew(askedAt);
+    const share = Math.ceil(shards / members);
+    if (this.held.size > share) await this.release([...this.held.values()].slice(share));
+    if (this.held.size < share) {
+      const acquiredAt = performance.now();
+      const rows = await sql.$queryRawUnsafe<{ shard: number; epoch: bigint }[]>(
+        `update ${name}_lease l
+         set owner = $1::uuid, epoch = l.epoch + 1, until = clock_timestamp() + $2::int * interval '1 millisecond'
+         from (
+           select shard from ${name}_lease
+           where until is null or until < clock_timestamp()
+           order by shard limit $3::int for update skip locked
+         ) free
+         where l.shard = free.shard
+         returning l.shard, l.epoch`,
+        this.owner,
+        LEASE_MS,
+        share - this.held.size,
+      );
+      for (const { shard, epoch } of rows) {
+        this.held.set(shard, { shard, epoch, deadline: acquiredAt + LEASE_MS - MARGIN_MS });
+        this.options.onAcquired?.({ shard, epoch });
+      }
+      if (rows.length > 0)
+        this.options.log.info({ lease: name, shards: this.held.size, of: shards }, 'leases.acquired');
+    }
+    return false;
+  }
+
+  private async announce(): Promise<number> {
+    const { sql, name } = this.options;
+    const [row] = await sql.$queryRawUnsafe<{ members: number }[]>(
+      `with me as (
+         insert into ${name}_member (owner, until)
+         values ($1::uuid, clock_timestamp() + $2::int * interval '1 millisecond')
+         on conflict (owner) do update set until = excluded.until
+       ), gone as (
+         delete from ${name}_member where until < clock_timestamp() - interval '1 minute' and owner <> $1::uuid
+       )
+       select count(*)::int + 1 as members from ${name}_member where until > clock_timestamp() and owner <> $1::uuid`,
+      this.owner,
+      LEASE_MS,
+    );
+    return row?.members ?? 1;
+  }
+
+  private async renew(askedAt: number): Promise<void> {
+    const { sql, name } = this.options;
+    const rows = await sql.$queryRawUnsafe<{ shard: number; epoch: bigint }[]>(
+      `update ${name}_lease set until = clock_timestamp() + $2::int * interval '1 millisecond'
+       where owner = $1::uuid and until > clock_timestamp()
+       returning shard, epoch`,
+      this.owner,
+      LEASE_MS,
+    );
+    const renewed = new Map(rows.map((row) => [row.shard, row.epoch]));
+    for (const lease of this.held.values()) {
+      if (renewed.get(lease.shard) === lease.epoch) {
+        lease.deadline = askedAt + LEASE_MS - MARGIN_MS;
+      } else {
+        this.held.delete(lease.shard);
+        this.options.log.warn({ lease: name, shard: lease.shard }, 'lease.lost');
+        await this.options.onReleasing?.(lease);
+      }
+    }
+  }
+
+  private async release(leases: Lease[]): Promise<void> {
+    const { sql, name, log } = this.options;
+    await Promise.all(leases.map((lease) => this.options.onReleasing?.(lease)));
+    for (const { shard } of leases) this.held.delete(shard);
+    await sql.$executeRawUnsafe(
+      `update ${name}_lease set owner = null, until = null where owner = $1::uuid and shard = any($2::int[])`,
+      this.owner,
+      leases.map(({ shard }) => shard),
+    );
+    log.info({ lease: name, released: leases.length, shards: this.held.size }, 'leases.released');
+  }
+}

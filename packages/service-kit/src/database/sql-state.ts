@@ -1,0 +1,50 @@
+/** The SQLSTATE behind an error of pg or of Prisma's driver adapter, or undefined. */
+export function sqlStateOf(error: unknown): string | undefined {
+  for (let current: unknown = error, depth = 0; isObject(current) && depth < 6; depth++) {
+    for (const key of ['originalCode', 'code']) {
+      const code = current[key];
+      if (typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code) && !/^P\d{4}$/.test(code)) return code;
+    }
+    const meta = current['meta'];
+    current = isObject(meta) ? meta['driverAdapterError'] : current['cause'];
+  }
+  return undefined;
+}
+
+/** The name of the unique index or constraint that a row would have broken, or undefined. */
+export const isUniqueViolation = (error: unknown): boolean => sqlStateOf(error) === '23505';
+
+/** The data itself cannot be stored (class 22, 23): trying again changes nothing. */
+export const isDataFault = (error: unknown): boolean => /^2[23]/.test(sqlStateOf(error) ?? '');
+
+/**
+ * The database, or the way to it, is away for the moment: connections (class 08), shutdown and recovery (57P0x), too many
+ * connections or no space (class 53), read-only after a failover (25006), or the driver could not reach it at all.
+ */
+export function isUnavailable(error: unknown): boolean {
+  const state = sqlStateOf(error);
+  if (state !== undefined) return /^(08|53|57P0|25006|58)/.test(state);
+  for (let current: unknown = error, depth = 0; isObject(current) && depth < 6; depth++) {
+    const { code, message, kind } = current;
+    if (
+      typeof code === 'string' &&
+      /^(P1001|P1002|P1008|P1017|P2024|ECONN\w+|EPIPE|ETIMEDOUT|ENOTFOUND|EAI_AGAIN)$/.test(code)
+    ) {
+      return true;
+    }
+    if (kind === 'DatabaseNotReachable' || kind === 'ConnectionClosed' || kind === 'SocketTimeout')
+      return true;
+    if (
+      typeof message === 'string' &&
+      /Connection terminated|timeout exceeded when trying to connect|Can't reach database/.test(message)
+    ) {
+      return true;
+    }
+    const meta = current['meta'];
+    current = isObject(meta) ? meta['driverAdapterError'] : current['cause'];
+  }
+  return false;
+}
+
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null;

@@ -1,0 +1,30 @@
+import { Kafka, logLevel, type LogEntry } from 'kafkajs';
+import type { Logger } from '../runtime/logger.ts';
+
+/** A KafkaJS client with this platform's time limits. It retries for as long as it is used: a broker's outage ends. */
+export function connectKafka(options: { brokers: string[]; clientId: string; log: Logger }): Kafka {
+  const { brokers, clientId, log } = options;
+  return new Kafka({
+    brokers,
+    clientId,
+    connectionTimeout: 5_000,
+    requestTimeout: 30_000,
+    retry: {
+      initialRetryTime: 100,
+      maxRetryTime: 2_000,
+      factor: 0.2,
+      multiplier: 2,
+      retries: Number.MAX_SAFE_INTEGER,
+    },
+    logLevel: logLevel.WARN,
+    logCreator:
+      () =>
+      ({ level, namespace, log: { message, ...fields } }: LogEntry) => {
+        const error: unknown = fields['error'];
+        log[level === logLevel.ERROR ? 'warn' : 'debug'](
+          { namespace, detail: message, error: typeof error === 'string' ? error : undefined },
+          'kafka.client',
+        );
+      },
+  });
+}

@@ -1,0 +1,62 @@
+import { ConfigResourceTypes, type Kafka } from 'kafkajs';
+import type { Topic } from '@assistance/types';
+
+const DAY_MS = 86_400_000;
+
+export interface ProvisionOptions {
+  kafka: Kafka;
+  topics: Topic[];
+  topicPrefix?: string;
+  partitions: number;
+  replicationFactor: number;
+}
+
+/** Makes the topics of the table that are not there yet and sets the policy of those that are. Safe to run again. */
+export async function provisionTopics(options: ProvisionOptions): Promise<void> {
+  const { kafka, topics, topicPrefix = '', partitions, replicationFactor } = options;
+  const admin = kafka.admin();
+  await admin.connect();
+  try {
+    const existing = new Set(await admin.listTopics());
+    const missing = topics.filter((topic) => !existing.has(topicPrefix + topic.name));
+    const present = topics.filter((topic) => existing.has(topicPrefix + topic.name));
+    if (missing.length > 0) {
+      await admin.createTopics({
+        waitForLeaders: true,
+        timeout: 15_000,
+        topics: missing.map((topic) => ({
+          topic: topicPrefix + topic.name,
+          numPartitions: partitions,
+          replicationFactor,
+          configEntries: topicConfig(topic),
+        })),
+      });
+    }
+    if (present.length > 0) {
+      await admin.alterConfigs({
+        validateOnly: false,
+        resources: present.map((topic) => ({
+          type: ConfigResourceTypes.TOPIC,
+          name: topicPrefix + topic.name,
+          configEntries: topicConfig(topic),
+        })),
+      });
+    }
+  } finally {
+    await admin.disconnect();
+  }
+}
+
+/** Kafka's settings for a topic's policy. */
+export function topicConfig({ policy, retentionDays }: Topic): { name: string; value: string }[] {
+  const retentionMs = String(retentionDays * DAY_MS);
+  return policy === 'compact'
+    ? [
+        { name: 'cleanup.policy', value: 'compact' },
+        { name: 'delete.retention.ms', value: retentionMs },
+      ]
+    : [
+        { name: 'cleanup.policy', value: 'delete' },
+        { name: 'retention.ms', value: retentionMs },
+      ];
+}
