@@ -26,7 +26,8 @@ async function main() {
   if (!isInstalled()) await install();
   linkNode();
   const node = node24();
-  child = spawn(node, ['--conditions=source', join(root, 'infra/local/src', `${task}.ts`), ...args], {
+  const flags = ['--conditions=source', '--disable-warning=ExperimentalWarning'];
+  child = spawn(node, [...flags, join(root, 'infra/local/src', `${task}.ts`), ...args], {
     stdio: ['inherit', 'inherit', 'inherit', 'ipc'], // a closed channel tells the task that we are gone
     env: { ...process.env, PATH: [dirname(node), join(modules, '.bin'), process.env.PATH].join(delimiter) },
   });

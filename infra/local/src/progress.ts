@@ -20,7 +20,7 @@ export class Progress {
       return result;
     } finally {
       this.#running.delete(name);
-      if (this.#running.size === 0) this.#stop();
+      if (this.#running.size === 0) this.end();
     }
   }
 
@@ -40,7 +40,8 @@ export class Progress {
     this.#out.write(`${line}\n`);
   }
 
-  #stop(): void {
+  /** Shows nothing any more, whatever is still under way. */
+  end(): void {
     clearInterval(this.#timer);
     this.#timer = undefined;
     if (this.#out.isTTY) this.#out.write('\r\x1b[K');

@@ -1,0 +1,79 @@
+import { randomBytes } from 'node:crypto';
+import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { freePort } from './free-port.ts';
+import { ProcessLedger } from './process-ledger.ts';
+import { startKafka } from './start-kafka.ts';
+import { startPostgres } from './start-postgres.ts';
+
+export interface ThrowawayStack {
+  /** Of the superuser. */
+  postgresUrl: string;
+  /** Empty without Kafka. */
+  brokers: string[];
+  ledger: ProcessLedger;
+}
+
+interface StackOptions {
+  kafka: boolean;
+  signal: AbortSignal;
+  /** Called when all is up. */
+  onReady?: () => void;
+}
+
+/** Runs the work with a Postgres (and a Kafka) of its own, which are gone afterwards with all their data. */
+export async function withThrowawayStack<T>(
+  { kafka, signal, onReady }: StackOptions,
+  work: (stack: ThrowawayStack) => Promise<T>,
+): Promise<T> {
+  const folder = mkdtempSync(join(tmpdir(), 'assistance-test-'));
+  chmodSync(folder, 0o755); // Postgres runs as another user than root
+  const ledger = new ProcessLedger(join(folder, 'processes.json'));
+  const starting = [
+    startThrowawayPostgres(folder, ledger),
+    kafka ? startThrowawayKafka(folder, ledger) : noKafka(),
+  ] as const;
+  try {
+    const [postgres, { brokers }] = await Promise.all(starting);
+    signal.throwIfAborted();
+    onReady?.();
+    return await work({ postgresUrl: postgres.url, brokers, ledger });
+  } finally {
+    const started = await Promise.allSettled(starting);
+    await Promise.all(
+      started.map((outcome) => (outcome.status === 'fulfilled' ? outcome.value.stop() : undefined)),
+    );
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+async function startThrowawayPostgres(folder: string, ledger: ProcessLedger) {
+  return startPostgres({
+    dataDir: join(folder, 'postgres'),
+    port: await freePort(),
+    password: randomBytes(12).toString('hex'),
+    logFile: join(folder, 'postgres.log'),
+    ledger,
+    // The data is thrown away, so it need not reach the disk.
+    settings: ['fsync=off', 'synchronous_commit=off', 'full_page_writes=off', 'max_connections=300'],
+  });
+}
+
+async function startThrowawayKafka(folder: string, ledger: ProcessLedger) {
+  const { brokers, process: running } = await startKafka(
+    {
+      dataDir: join(folder, 'kafka'),
+      port: await freePort(),
+      controllerPort: await freePort(),
+      logFile: join(folder, 'kafka.log'),
+      ledger,
+    },
+    process.env,
+  );
+  return { brokers, stop: async () => running?.stop() };
+}
+
+async function noKafka() {
+  return { brokers: [], stop: async () => {} };
+}
