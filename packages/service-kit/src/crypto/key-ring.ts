@@ -21,6 +21,8 @@ export interface KeyRing {
   open(sealed: string, context: string): Buffer;
   /** The id of the key that sealed this, so that a rotation can find what is still under an old one. */
   keyIdOf(sealed: string): string;
+  /** The id of the key that seals now. */
+  readonly currentKeyId: string;
 }
 
 export function createKeyRing(config: KeyRingConfig): KeyRing {
@@ -28,6 +30,7 @@ export function createKeyRing(config: KeyRingConfig): KeyRing {
   const keyIdOf = (sealed: string): string => sealed.slice(0, sealed.indexOf('.'));
   return {
     keyIdOf,
+    currentKeyId: config.current,
     seal(plaintext, context) {
       return `${config.current}.${sealWith(keys.get(config.current)!, plaintext, context).toString('base64url')}`;
     },

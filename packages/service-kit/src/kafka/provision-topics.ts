@@ -1,5 +1,8 @@
-import { ConfigResourceTypes, type Kafka } from 'kafkajs';
+import kafkajs, { type Kafka } from 'kafkajs';
 import type { Topic } from '@assistance/types';
+
+// Node finds only a few of this CommonJS package's exports by name.
+const { ConfigResourceTypes } = kafkajs;
 
 const DAY_MS = 86_400_000;
 
