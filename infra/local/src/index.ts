@@ -1,1 +1,2 @@
+/** What others may use of the local stack. */
 export {};

@@ -1,4 +1,3 @@
-import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -7,6 +6,7 @@ import { kafkaProperties, propertiesFile } from './kafka-properties.ts';
 import { MachineFault } from './machine-fault.ts';
 import { paths } from './paths.ts';
 import type { ProcessLedger } from './process-ledger.ts';
+import { runQuietly } from './run-quietly.ts';
 
 const pom = join(paths.kafkaConfig, 'pom.xml');
 
@@ -52,21 +52,12 @@ export async function fetchKafkaJars(environment: NodeJS.ProcessEnv, ledger: Pro
   else rmSync(newDir, { recursive: true, force: true });
 
   async function run(command: string, args: string[]): Promise<void> {
-    const child = spawn(command, args, { detached: true, stdio: ['ignore', 'pipe', 'pipe'] });
-    if (child.pid !== undefined) ledger.record(command, child.pid);
-    let output = '';
-    for (const stream of [child.stdout, child.stderr])
-      stream.on('data', (chunk) => (output += String(chunk)));
-    const code = await new Promise((resolve) => {
-      child.once('error', (error) => resolve(error.message));
-      child.once('close', resolve);
-    });
-    if (child.pid !== undefined) ledger.forget(child.pid);
+    const { code, output } = await runQuietly({ name: command, command, args, ledger });
     if (code === 0) return;
     rmSync(newDir, { recursive: true, force: true });
-    const tail = output.trim().split('\n').slice(-10).join('\n');
+    const tail = output.split('\n').slice(-10).join('\n');
     throw new MachineFault(
-      `Kafka cannot be fetched (${command}: ${code}). Is the Maven repository reachable (settings.xml, proxy)?\n${tail}`,
+      `Kafka cannot be fetched (${command}: code ${code}). Is the Maven repository reachable (settings.xml, proxy)?\n${tail}`,
     );
   }
 }

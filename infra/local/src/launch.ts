@@ -31,6 +31,7 @@ export interface Running {
  * things stop is ours. It writes to its log file directly and needs nobody to read a pipe.
  */
 export function launch(options: LaunchOptions): Running {
+  options.ledger.checkOpen();
   const log = openSync(options.logFile, 'a', 0o600);
   const child = spawn(options.command, options.args, {
     detached: true,

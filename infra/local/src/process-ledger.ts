@@ -6,15 +6,24 @@ import { startTimeOf } from './start-time-of.ts';
 const entries = z.array(z.object({ name: z.string(), pid: z.number().int(), startTime: z.string() }));
 type Entry = z.infer<typeof entries>[number];
 
+const politeForMs = 5_000;
+
 /** Which processes are ours, on disk, so that whoever comes after a SIGKILL can end what was left. */
 export class ProcessLedger {
-  readonly #file: string;
+  readonly file: string;
   #entries: Entry[] = [];
+  #closed = false;
 
   constructor(file: string) {
-    this.#file = file;
+    this.file = file;
   }
 
+  /** Throws once the ledger is closed: then nothing more may be started. */
+  checkOpen(): void {
+    if (this.#closed) throw new Error('Everything is being stopped');
+  }
+
+  /** The process leads a group of its own; the whole group counts as ours. */
   record(name: string, pid: number): void {
     this.#entries.push({ name, pid, startTime: startTimeOf(pid) ?? '' });
     this.#write();
@@ -25,37 +34,38 @@ export class ProcessLedger {
     this.#write();
   }
 
-  #write(): void {
-    if (this.#entries.length === 0) return rmSync(this.#file, { force: true });
-    const text = JSON.stringify(this.#entries, null, 2);
-    writeFileSync(`${this.#file}.new`, text, { mode: 0o600 });
-    renameSync(`${this.#file}.new`, this.#file);
+  close(): void {
+    this.#closed = true;
   }
-}
 
-/** The processes in the ledger that still run. A pid that meanwhile belongs to somebody else is none of them. */
-export function leftBehind(file: string): Entry[] {
-  let text: string;
-  try {
-    text = readFileSync(file, 'utf8');
-  } catch {
-    return [];
+  #write(): void {
+    if (this.#entries.length === 0) return rmSync(this.file, { force: true });
+    writeFileSync(`${this.file}.new`, JSON.stringify(this.#entries, null, 2), { mode: 0o600 });
+    renameSync(`${this.file}.new`, this.file);
   }
-  const parsed = entries.safeParse(parseJson(text));
-  return parsed.success ? parsed.data.filter(isAlive) : [];
 }
 
 /** Ends what the ledger names: asks with SIGINT (to Postgres: stop now), kills after 5 s. Returns their names. */
-export async function endLeftBehind(file: string): Promise<string[]> {
-  const found = leftBehind(file);
+export async function endLeftBehind(ledgerFile: string): Promise<string[]> {
+  const found = leftBehind(ledgerFile);
   for (const entry of found) send(entry, 'SIGINT', 'SIGCONT');
-  const deadline = Date.now() + 5_000;
+  const killAfter = Date.now() + politeForMs;
   while (found.some(isAlive)) {
-    if (Date.now() > deadline) for (const entry of found) send(entry, 'SIGKILL');
+    if (Date.now() > killAfter) for (const entry of found) send(entry, 'SIGKILL');
     await sleep(50);
   }
-  rmSync(file, { force: true });
+  rmSync(ledgerFile, { force: true });
   return found.map((entry) => entry.name);
+}
+
+/** The processes in the ledger that still run. A pid that meanwhile belongs to somebody else is none of them. */
+function leftBehind(ledgerFile: string): Entry[] {
+  try {
+    const recorded = entries.parse(JSON.parse(readFileSync(ledgerFile, 'utf8')));
+    return recorded.filter((entry) => entry.pid !== process.pid && isAlive(entry));
+  } catch {
+    return []; // there is none
+  }
 }
 
 function isAlive(entry: Entry): boolean {
@@ -65,17 +75,9 @@ function isAlive(entry: Entry): boolean {
 function send(entry: Entry, ...signals: NodeJS.Signals[]): void {
   for (const signal of signals) {
     try {
-      if (isAlive(entry)) process.kill(entry.pid, signal);
+      if (isAlive(entry)) process.kill(-entry.pid, signal);
     } catch {
       // It ended between the look and the signal.
     }
-  }
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return null;
   }
 }

@@ -14,6 +14,7 @@ export interface CommandOptions {
 /** Runs a command in a process group of its own and shows what it prints; resolves with its code and its output. */
 export async function runCommand(options: CommandOptions): Promise<{ code: number; output: string }> {
   options.signal.throwIfAborted();
+  options.ledger.checkOpen();
   const child = spawn(options.command, options.args, {
     cwd: options.cwd,
     env: options.env ?? process.env,

@@ -1,4 +1,4 @@
-import { execFileSync, spawn } from 'node:child_process';
+import { execFileSync } from 'node:child_process';
 import { chmodSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
@@ -9,6 +9,7 @@ import { launch, type Running } from './launch.ts';
 import { tailOf } from './log-file.ts';
 import { MachineFault } from './machine-fault.ts';
 import type { ProcessLedger } from './process-ledger.ts';
+import { runQuietly } from './run-quietly.ts';
 
 export interface PostgresOptions {
   dataDir: string;
@@ -100,20 +101,20 @@ function checkReachable(path: string): void {
 }
 
 /** Makes the folder under another name first, so that an interruption never leaves half of one. */
-async function initialise({ dataDir, password, logFile }: PostgresOptions): Promise<void> {
+async function initialise({ dataDir, password, ledger }: PostgresOptions): Promise<void> {
   const newDir = `${dataDir}.new`;
   rmSync(newDir, { recursive: true, force: true });
   mkdirSync(dirname(dataDir), { recursive: true });
   const script = fileURLToPath(new URL('initialise-postgres.ts', import.meta.url));
-  const child = spawn(process.execPath, [script, newDir], {
-    stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+  const { code, output } = await runQuietly({
+    name: 'initialise-postgres',
+    command: process.execPath,
+    args: [script, newDir],
     env: { ...process.env, POSTGRES_PASSWORD: password },
+    ledger,
   });
-  let output = '';
-  for (const stream of [child.stdout, child.stderr]) stream?.on('data', (chunk) => (output += String(chunk)));
-  const code = await new Promise((resolve) => child.once('exit', resolve));
   if (code !== 0)
-    throw new MachineFault(`The Postgres data folder cannot be made. ${output.trim()}\n(${logFile})`);
+    throw new MachineFault(`The data folder of Postgres cannot be made in ${dataDir}.\n${output}`);
   renameSync(newDir, dataDir);
 }
 

@@ -1,13 +1,17 @@
-import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { expect, test } from '@jest/globals';
+import { afterAll, expect, test } from '@jest/globals';
 import { diffMigrations } from '../src/diff-migrations.ts';
+
+const folders: string[] = [];
+afterAll(() => folders.forEach((folder) => rmSync(folder, { recursive: true })));
 
 const url = process.env['TEST_POSTGRES_URL']!;
 
 function prismaDir(models: string, ...migrations: string[]): string {
   const folder = mkdtempSync(join(tmpdir(), 'diff-migrations-'));
+  folders.push(folder);
   writeFileSync(
     join(folder, 'schema.prisma'),
     `datasource db {\n  provider = "postgresql"\n}\n\ngenerator client {\n  provider = "prisma-client"\n}\n\n${models}\n`,
