@@ -30,15 +30,16 @@ export async function hasDocker(): Promise<boolean> {
 /** What a short command prints. A command that is not there, or takes longer than 5 s, has code 1. */
 export function outputOf(command: string, args: string[]): Promise<{ code: number; output: string }> {
   return new Promise((resolve) => {
-    const child = spawn(command, args, {
-      stdio: ['ignore', 'pipe', 'pipe'],
-      timeout: 5_000,
-      killSignal: 'SIGKILL',
-    });
+    const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'pipe'] });
+    const killing = setTimeout(() => child.kill('SIGKILL'), 5_000);
     let output = '';
     for (const stream of [child.stdout, child.stderr])
       stream.on('data', (chunk) => (output += String(chunk)));
-    child.once('error', () => resolve({ code: 1, output }));
-    child.once('close', (code) => resolve({ code: code ?? 1, output }));
+    const end = (code: number | null) => {
+      clearTimeout(killing);
+      resolve({ code: code ?? 1, output });
+    };
+    child.once('error', () => end(1));
+    child.once('close', end);
   });
 }

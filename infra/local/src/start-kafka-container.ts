@@ -2,6 +2,9 @@ import { createHash } from 'node:crypto';
 import { outputOf } from './inspect-machine.ts';
 import { kafkaProperties, kafkaVariables } from './kafka-properties.ts';
 import { launch, type Running } from './launch.ts';
+import { MachineFault } from './machine-fault.ts';
+import type { ProcessLedger } from './process-ledger.ts';
+import { runQuietly } from './run-quietly.ts';
 import type { KafkaOptions } from './start-kafka.ts';
 
 const image = 'apache/kafka:4.4.0';
@@ -13,6 +16,7 @@ const dataInside = '/var/lib/kafka/data';
 export async function startKafkaContainer(options: KafkaOptions): Promise<Running> {
   const name = containerName(options.dataDir);
   await outputOf('docker', ['rm', '--force', name]); // one that outlived whoever started it
+  await pullImage(options.ledger);
   const properties = {
     ...kafkaProperties({ port: portInside, controllerPort: controllerPortInside, dataDir: dataInside }),
     listeners: `PLAINTEXT://:${portInside},CONTROLLER://127.0.0.1:${controllerPortInside}`,
@@ -39,6 +43,18 @@ export async function startKafkaContainer(options: KafkaOptions): Promise<Runnin
       await running.stop();
     },
   };
+}
+
+async function pullImage(ledger: ProcessLedger): Promise<void> {
+  if ((await outputOf('docker', ['image', 'inspect', image])).code === 0) return;
+  const { code, output } = await runQuietly({
+    name: 'docker',
+    command: 'docker',
+    args: ['pull', '-q', image],
+    ledger,
+  });
+  if (code !== 0)
+    throw new MachineFault(`Docker cannot fetch ${image}. Is the registry reachable?\n${output}`);
 }
 
 export async function removeKafkaVolume(dataDir: string): Promise<void> {
