@@ -75,7 +75,10 @@ async function install() {
   show(`Installed packages in ${seconds()} s.${process.stdout.isTTY ? '\n' : ''}`);
 }
 
-const lastProgress = (output) => output.match(/Progress: ([^\n]*)(?![^]*Progress: )/)?.[1] ?? '';
+function lastProgress(output) {
+  const from = output.lastIndexOf('Progress: ');
+  return from < 0 ? '' : output.slice(from).split('\n')[0];
+}
 
 /** The installer in a process group of its own, which ends as soon as its standard input closes. */
 function guardedInstall() {
