@@ -55,12 +55,9 @@ const frontDoor = createFrontDoor({ upstreams: config.UPSTREAMS, inboxes: system
 
 await runService({
   log,
+  readiness,
   parts: [
-    createOpsServer({
-      port: config.OPS_PORT,
-      readiness: new Readiness(systems?.dependencies ?? []),
-      metrics,
-    }),
+    createOpsServer({ port: config.OPS_PORT, readiness, metrics }),
     ...(systems?.parts ?? []),
     createHttpPart(createHttpServer(frontDoor), config.HTTP_PORT),
   ],

@@ -45,6 +45,8 @@ export function createIdentityProvider({
     features: {
       clientCredentials: { enabled: true },
       devInteractions: { enabled: false },
+      dPoP: { enabled: false },
+      pushedAuthorizationRequests: { enabled: false },
       rpInitiatedLogout: { enabled: false },
       userinfo: { enabled: false },
       resourceIndicators: {

@@ -2,7 +2,8 @@ import got from 'got';
 import { z } from 'zod';
 import { notFound, route, unavailable, type Route } from '@assistance/service-kit';
 
-const SUPERVISOR_TIMEOUT_MS = 15_000;
+/** The supervisor answers when the process is gone, or has been started again; Kafka takes its time. */
+const SUPERVISOR_TIMEOUT_MS = 60_000;
 
 const answer = z.record(z.string(), z.unknown());
 
@@ -28,7 +29,7 @@ export function processRoutes({ supervisorUrl }: { supervisorUrl: string | undef
           });
         if (response.statusCode === 404) throw notFound('process');
         if (!response.ok) throw unavailable();
-        return { status: 202, body: bodyOf(response.body) ?? { name, hold: body.hold } };
+        return { status: 200, body: bodyOf(response.body) ?? { name, hold: body.hold } };
       },
     }),
   ];
