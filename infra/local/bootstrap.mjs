@@ -136,11 +136,21 @@ function stop(signal) {
   else process.exit(130);
 }
 
-/** A killed npm takes nobody with it, so we look whether it is still there. */
+/** A killed npm takes nobody with it, neither us nor the shell between, so we look whether both are still there. */
 function stopWithParent() {
   if (!process.env.npm_lifecycle_event) return;
-  const parent = process.ppid;
-  setInterval(() => process.ppid === parent || stop('SIGTERM'), 500).unref();
+  const ancestors = () => `${process.ppid} ${parentOf(process.ppid)}`;
+  const first = ancestors();
+  setInterval(() => ancestors() === first || stop('SIGTERM'), 500).unref();
+}
+
+function parentOf(pid) {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+    return stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1];
+  } catch {
+    return ''; // no Linux, or it ended
+  }
 }
 
 function fail(message) {
