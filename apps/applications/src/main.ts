@@ -1,0 +1,124 @@
+import { fileURLToPath } from 'node:url';
+import { topics } from '@assistance/types';
+import {
+  connectKafka,
+  createCursorCodec,
+  createDatabaseAdapter,
+  createDatabaseCheck,
+  createHttpPart,
+  createHttpServer,
+  createKeyRing,
+  createLogger,
+  createMetrics,
+  createOpsServer,
+  createTokenVerifier,
+  OutboxRelay,
+  PollLoop,
+  readConfig,
+  Readiness,
+  RecordConsumer,
+  RecordPublisher,
+  runService,
+} from '@assistance/service-kit';
+import { createApp } from './app.ts';
+import { takeCaseMessages } from './cases/take-case-message.ts';
+import { config } from './config.ts';
+import { createDecidingMetrics } from './deciding/deciding-metrics.ts';
+import { decideDue } from './deciding/decide-due.ts';
+import { PrismaClient } from './generated/prisma/client.ts';
+import { loadProgramsOrExit } from './programs/load-programs.ts';
+
+const service = 'applications';
+const settings = readConfig(config, process.env);
+const programs = await loadProgramsOrExit(
+  fileURLToPath(new URL('../programs', import.meta.url)),
+  settings.PROGRAM_SETS,
+);
+const log = createLogger({ service, level: settings.LOG_LEVEL });
+const metrics = createMetrics(service);
+const decidingMetrics = createDecidingMetrics(metrics.registry);
+
+const prisma = new PrismaClient({
+  adapter: createDatabaseAdapter({
+    url: settings.DATABASE_URL,
+    poolSize: settings.DATABASE_POOL_SIZE,
+    applicationName: service,
+  }),
+});
+const database = createDatabaseCheck({ sql: prisma, log });
+const keyRing = createKeyRing(settings.KEY_RING);
+
+const kafka = connectKafka({ brokers: settings.KAFKA_BROKERS, clientId: service, log });
+const topicPrefix = settings.KAFKA_TOPIC_PREFIX;
+const publisher = new RecordPublisher({ kafka, topicPrefix, log });
+const relay = new OutboxRelay({ sql: prisma, publisher, metrics, log });
+
+const deciding = new PollLoop({
+  name: 'deciding',
+  intervalMs: 500,
+  log,
+  turn: () =>
+    decideDue({
+      sql: prisma,
+      programs,
+      keyRing,
+      metrics: decidingMetrics,
+      log,
+      onDecided: () => relay.wake(),
+    }),
+});
+const cases = new RecordConsumer({
+  kafka,
+  groupId: service,
+  topicPrefix,
+  topics: [topics.cases.name],
+  deadLetterTopic: topics.applicationsDeadLetters.name,
+  publisher,
+  handle: takeCaseMessages({
+    sql: prisma,
+    metrics: decidingMetrics,
+    log,
+    onChanged: () => {
+      deciding.wake();
+      relay.wake();
+    },
+  }),
+  metrics,
+  log,
+});
+
+const app = createApp({
+  prisma,
+  sql: prisma,
+  programs,
+  keyRing,
+  fingerprintKeys: settings.IDEMPOTENCY_KEY,
+  cursors: createCursorCodec(settings.CURSOR_KEY),
+  visibility: {
+    partners: new Set(settings.PARTNER_CLIENTS),
+    operators: new Set(settings.OPERATOR_CLIENTS),
+  },
+  verifier: createTokenVerifier({ issuers: settings.TOKEN_ISSUERS, audience: settings.TOKEN_AUDIENCE }),
+  rateLimitPerSecond: settings.RATE_LIMIT_PER_SECOND,
+  applicantRefPattern: settings.APPLICANT_REF_PATTERN,
+  onSubmitted: () => deciding.wake(),
+  onWithdrawn: () => relay.wake(),
+  metrics,
+  log,
+});
+const readiness = new Readiness([database, publisher, cases]);
+
+await runService({
+  log,
+  readiness,
+  parts: [
+    { name: 'prisma', start: () => undefined, stop: () => prisma.$disconnect() },
+    database,
+    publisher,
+    relay,
+    cases,
+    { name: 'deciding', start: () => deciding.start(), stop: () => deciding.stop() },
+    createHttpPart(createHttpServer(app), settings.HTTP_PORT),
+    createOpsServer({ port: settings.OPS_PORT, readiness, metrics }),
+  ],
+});

@@ -1,0 +1,113 @@
+import type { ApplicationStatus } from '@assistance/types';
+import { ApiError, type Answer, type ApiRequest, type Sql } from '@assistance/service-kit';
+import { applicationOf } from './application-of.ts';
+import { intakeRecord } from './outgoing-records.ts';
+import type { ProgramCatalogue } from './programs/program-catalogue.ts';
+import { findVisible, type ReadDeps } from './read-application.ts';
+import { permits } from './status-machine.ts';
+import { optionalIdempotencyKey } from './submission/idempotency-key.ts';
+import { applyTransitions, type Reason } from './transition.ts';
+
+export interface WithdrawDeps extends ReadDeps {
+  sql: Sql;
+  programs: ProgramCatalogue;
+  /** Called once a withdrawal is committed, with what is to be told. */
+  onWithdrawn: () => void;
+}
+
+type Found = Awaited<ReturnType<typeof findVisible>>;
+
+/** An application changes its status a handful of times in its life, so a few attempts see all that can come between. */
+const MAX_ATTEMPTS = 8;
+
+/** POST /applications/{applicationId}/withdraw. With an Idempotency-Key the same 200 can be had again. */
+export function withdrawApplication(deps: WithdrawDeps) {
+  return async (request: ApiRequest): Promise<Answer> => {
+    const key = optionalIdempotencyKey(request.header) ?? null;
+    for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt++) {
+      const found = await findVisible(deps, request);
+      if (isRepeat(found, request.caller.owner, key)) {
+        return withdrawn({ ...found, caseId: found.withdrawalCaseId }, { 'Idempotent-Replayed': 'true' });
+      }
+      refuseUnlessPermitted(deps.programs, found);
+      if (await withdraw(deps, request, found, key)) return withdrawn(found);
+    }
+    throw new Error('the application kept changing while it was to be withdrawn');
+  };
+}
+
+const isRepeat = (found: Found, owner: string, key: string | null): boolean =>
+  found.status === 'withdrawn' &&
+  key !== null &&
+  found.withdrawalKey === key &&
+  found.withdrawalOwner === owner;
+
+function refuseUnlessPermitted(programs: ProgramCatalogue, found: Found): void {
+  const status = found.status as ApplicationStatus;
+  if (status === 'withdrawn') {
+    throw new ApiError(
+      'already_withdrawn',
+      'This application was withdrawn before. Nothing more is to be done.',
+    );
+  }
+  const pack = programs.byDigest(found.programDigest, found.programCode)?.pack;
+  if (pack === undefined) throw new Error('the version of the program that it was taken under is not here');
+  if (permits('withdraw', status) && pack.withdrawal.permittedFrom.some((from) => from === status)) return;
+  const from = pack.withdrawal.permittedFrom;
+  throw new ApiError(
+    'withdrawal_not_permitted',
+    from.length === 0
+      ? 'Applications for this program cannot be withdrawn. Ask the agency that runs it.'
+      : `This application is ${status}; it can be withdrawn only while it is ${from.join(', ')}.`,
+  );
+}
+
+async function withdraw(
+  { sql, onWithdrawn }: WithdrawDeps,
+  { caller, requestId, log }: ApiRequest,
+  found: Found,
+  key: string | null,
+): Promise<boolean> {
+  const { applicationId, version, programCode } = found;
+  const at = new Date();
+  const applied = await applyTransitions(sql, [
+    {
+      applicationId,
+      version,
+      from: found.status as ApplicationStatus,
+      to: 'withdrawn',
+      at,
+      reason,
+      actor: caller.owner,
+      action: 'application.withdrawn',
+      requestId,
+      withdrawal: { owner: caller.owner, key },
+      records: isHandedOver(found) ? [intakeRecord('withdrawn', found, at)] : [],
+    },
+  ]);
+  if (!applied.has(applicationId)) return false;
+  onWithdrawn();
+  log.info(
+    { requestId, applicationId, programCode, from: found.status, client: caller.clientId },
+    'application.withdrawn',
+  );
+  return true;
+}
+
+/** Whether case management has been told of it: as eligible, or to be reviewed (then the deciding loop leaves it alone). */
+const isHandedOver = ({ status, workDueAt, caseId }: Found): boolean =>
+  caseId !== null || status === 'eligible' || (status === 'validating' && workDueAt === null);
+
+const withdrawn = (found: Found, headers: Record<string, string> = {}): Answer => ({
+  status: 200,
+  body: applicationOf({ ...found, status: 'withdrawn' }),
+  headers,
+});
+
+const reason: Reason = {
+  code: 'withdrawn_on_request',
+  message: {
+    en: 'The application was withdrawn at the request of the applicant.',
+    es: 'La solicitud fue retirada a petición de la persona solicitante.',
+  },
+};
