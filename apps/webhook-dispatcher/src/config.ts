@@ -1,0 +1,55 @@
+import { z } from 'zod';
+import { listVariable, numberVariable, serviceConfig } from '@assistance/service-kit';
+import { parseNetwork, type Network } from '@assistance/public-address';
+
+const networks = listVariable.transform((texts, context) =>
+  texts.map((text): Network => {
+    const network = parseNetwork(text);
+    if (network !== undefined) return network;
+    context.addIssue({ code: 'custom', message: 'must be a list of networks like 10.20.0.0/16' });
+    return z.NEVER;
+  }),
+);
+
+/** Everything that the dispatcher reads from its environment; the delivery settings are those of interface-details 4. */
+export const config = serviceConfig.extend({
+  CALLBACK_RULES: z.enum(['public', 'sandbox']).default('public'),
+  CALLBACK_ALLOWED_NETWORKS: networks,
+  RETRY_BASE_MS: numberVariable(10_000, { min: 1 }),
+  RETRY_FACTOR: z.coerce.number().min(1).max(10).default(3),
+  RETRY_MAX_MS: numberVariable(43_200_000, { min: 1 }),
+  RETRY_MAX_ATTEMPTS: numberVariable(14, { min: 1, max: 1_000 }),
+  DELIVERY_TIMEOUT_MS: numberVariable(15_000, { min: 10, max: 120_000 }),
+  LANE_CONCURRENCY: numberVariable(8, { min: 1, max: 256 }),
+  FAILING_AFTER_ATTEMPTS: numberVariable(5, { min: 1 }),
+  FAILING_AFTER_MS: numberVariable(300_000),
+  FAILING_RETRY_MAX_MS: numberVariable(600_000, { min: 1 }),
+  PAUSE_AFTER_MS: numberVariable(432_000_000, { min: 1 }),
+  RETENTION_DAYS: numberVariable(7, { min: 1, max: 400 }),
+});
+export type Config = z.output<typeof config>;
+
+/** How deliveries are tried again and judged. */
+export interface DeliverySettings {
+  retryBaseMs: number;
+  retryFactor: number;
+  retryMaxMs: number;
+  retryMaxAttempts: number;
+  laneConcurrency: number;
+  failingAfterAttempts: number;
+  failingAfterMs: number;
+  failingRetryMaxMs: number;
+  pauseAfterMs: number;
+}
+
+export const deliverySettings = (c: Config): DeliverySettings => ({
+  retryBaseMs: c.RETRY_BASE_MS,
+  retryFactor: c.RETRY_FACTOR,
+  retryMaxMs: c.RETRY_MAX_MS,
+  retryMaxAttempts: c.RETRY_MAX_ATTEMPTS,
+  laneConcurrency: c.LANE_CONCURRENCY,
+  failingAfterAttempts: c.FAILING_AFTER_ATTEMPTS,
+  failingAfterMs: c.FAILING_AFTER_MS,
+  failingRetryMaxMs: c.FAILING_RETRY_MAX_MS,
+  pauseAfterMs: c.PAUSE_AFTER_MS,
+});

@@ -1,0 +1,213 @@
+import type { LogEvent } from '../log/event-log.ts';
+import type { Tried } from './delivery-step.ts';
+
+/** How many events a lane holds in memory that are not yet being sent; one with more reads on by itself. */
+export const LANE_MEMORY = 64;
+/** A lane this far ahead of what is recorded waits for the recorder. */
+const MAX_UNRECORDED = 512;
+
+/** Positions of the log that a lane takes of one type, both ends included. */
+export interface Span {
+  type: string;
+  fromSeq: number;
+  toSeq: number | null;
+}
+
+/** What makes a lane a replay. */
+export interface ReplayOf {
+  replayId: string;
+  mode: 'all' | 'failed' | 'missing';
+  since: Date;
+}
+
+/** One delivery that is to be attempted now. */
+export interface Job {
+  lane: Lane;
+  event: LogEvent;
+  tried: Tried;
+  /** Never recorded before: recording it moves the lane's cursor. */
+  fresh: boolean;
+}
+
+/** A read under way, and what arrived since it began. */
+export interface Reading {
+  arrived: LogEvent[];
+  overflown: boolean;
+}
+
+/**
+ * One stream to one subscriber, in memory: what is handed over, what is due again, and the cursor up to which all is
+ * recorded. No I/O. Events come in the order of the log and are given out in it.
+ */
+export class Lane {
+  readonly laneNo: number;
+  readonly replay: ReplayOf | null;
+  spans: Span[];
+  /** All that the lane takes up to here is recorded. */
+  cursor: number;
+  /** Deliveries of this lane that succeeded, since the last recording. */
+  newlyDelivered = 0;
+  /** When the earliest retry is due, in ms; Infinity when there is none. */
+  nextDueAt = Infinity;
+  loadingDue = false;
+  readonly retries: Job[] = [];
+  /** Positions that are being sent, or were sent and are not yet recorded. */
+  readonly busy = new Set<number>();
+  /** With order per subject: subjects of which a delivery is in flight, or waits for its next attempt. */
+  readonly heldSubjects = new Map<string, 'in_flight' | 'retrying'>();
+
+  private waiting: LogEvent[] = [];
+  private readUpTo: number;
+  private isBehind = true;
+  private reading: Reading | undefined;
+  private readonly recordedBeyond: Set<number>;
+  private open: number[] = [];
+  private readonly settledAhead = new Set<number>();
+
+  constructor(options: {
+    laneNo: number;
+    replay: ReplayOf | null;
+    spans: Span[];
+    cursor: number;
+    recordedBeyond: Iterable<number>;
+  }) {
+    this.laneNo = options.laneNo;
+    this.replay = options.replay;
+    this.spans = options.spans;
+    this.cursor = options.cursor;
+    this.readUpTo = options.cursor;
+    this.recordedBeyond = new Set(options.recordedBeyond);
+  }
+
+  /** Whether the lane takes this event. */
+  takes(event: { type: string; seq: number; onlyLane: number | null }): boolean {
+    if (event.onlyLane !== null) return event.onlyLane === this.laneNo;
+    return this.spans.some(
+      ({ type, fromSeq, toSeq }) =>
+        type === event.type && fromSeq <= event.seq && (toSeq === null || event.seq <= toSeq),
+    );
+  }
+
+  /** A new event of the log. A lane that is behind passes it over and reads it later. */
+  offer(event: LogEvent): void {
+    if (!this.takes(event)) return;
+    if (this.reading !== undefined) {
+      if (this.reading.arrived.length < LANE_MEMORY) this.reading.arrived.push(event);
+      else this.reading.overflown = true;
+    } else if (!this.isBehind) {
+      if (this.waiting.length < LANE_MEMORY) this.enqueue(event);
+      else {
+        this.isBehind = true;
+        this.readUpTo = event.seq - 1;
+      }
+    }
+  }
+
+  get behind(): boolean {
+    return this.isBehind;
+  }
+
+  get waitingCount(): number {
+    return this.waiting.length;
+  }
+
+  /** Nothing is read that is not recorded. */
+  get settled(): boolean {
+    return this.open.length === 0 && this.busy.size === 0;
+  }
+
+  /** When the lane should read on: the position to read after. */
+  wantsToRead(): number | undefined {
+    const hungry = this.waiting.length < LANE_MEMORY / 4 && this.open.length < MAX_UNRECORDED;
+    return this.isBehind && this.reading === undefined && hungry ? this.readUpTo : undefined;
+  }
+
+  beginRead(): Reading {
+    this.reading = { arrived: [], overflown: false };
+    return this.reading;
+  }
+
+  /**
+   * Takes what a read brought. `complete` when it brought all that was committed when it began; then what arrived
+   * meanwhile follows, and the lane is up to date.
+   */
+  endRead(reading: Reading, events: LogEvent[], complete: boolean): void {
+    if (this.reading !== reading) return;
+    this.reading = undefined;
+    for (const event of events) if (this.takes(event) && event.seq > this.readUpTo) this.enqueue(event);
+    this.readUpTo = Math.max(this.readUpTo, events.at(-1)?.seq ?? 0);
+    if (!complete || reading.overflown) return;
+    this.isBehind = false;
+    for (const event of reading.arrived) if (event.seq > this.readUpTo) this.offer(event);
+  }
+
+  abandonRead(reading: Reading): void {
+    if (this.reading === reading) this.reading = undefined;
+  }
+
+  /** Forgets what is waiting and not begun: a lane that may not send holds no memory, and reads again later. */
+  forgetWaiting(): void {
+    const first = this.waiting[0];
+    this.reading = undefined;
+    this.isBehind = true;
+    this.retries.length = 0;
+    if (first === undefined) return;
+    this.readUpTo = first.seq - 1;
+    const waiting = new Set(this.waiting.map((event) => event.seq));
+    this.open = this.open.filter((seq) => !waiting.has(seq));
+    this.waiting = [];
+  }
+
+  /** The spans have changed: what is waiting and no longer taken is dropped. */
+  changeSpans(spans: Span[]): void {
+    this.spans = spans;
+    const dropped = new Set(this.waiting.filter((event) => !this.takes(event)).map((event) => event.seq));
+    if (dropped.size === 0) return;
+    this.waiting = this.waiting.filter((event) => !dropped.has(event.seq));
+    this.open = this.open.filter((seq) => !dropped.has(seq));
+  }
+
+  hasJob(): boolean {
+    return this.retries.length > 0 || this.waiting.length > 0;
+  }
+
+  /** The next delivery in order: what is due again before what is new. With `bySubject`, one at a time for each. */
+  takeJob(bySubject: boolean): Job | undefined {
+    return this.takeRetry(bySubject) ?? this.takeFresh(bySubject);
+  }
+
+  takeFresh(bySubject: boolean): Job | undefined {
+    const index = bySubject ? this.waiting.findIndex((event) => !this.heldSubjects.has(event.subject)) : 0;
+    const event = this.waiting[index];
+    if (event === undefined) return undefined;
+    this.waiting.splice(index, 1);
+    return { lane: this, event, tried: { attempts: 0, counted: 0, wasDead: false }, fresh: true };
+  }
+
+  takeRetry(bySubject: boolean): Job | undefined {
+    const free = (job: Job): boolean => this.heldSubjects.get(job.event.subject) !== 'in_flight';
+    const index = bySubject ? this.retries.findIndex(free) : 0;
+    return index === -1 ? undefined : this.retries.splice(index, 1)[0];
+  }
+
+  /** Events whose subject waits for another's next attempt: they are recorded as blocked, so that the lane can go on. */
+  takeBlocked(): LogEvent[] {
+    const isBlocked = (event: LogEvent): boolean => this.heldSubjects.get(event.subject) === 'retrying';
+    const blocked = this.waiting.filter(isBlocked);
+    if (blocked.length > 0) this.waiting = this.waiting.filter((event) => !isBlocked(event));
+    return blocked;
+  }
+
+  /** A fresh delivery is being recorded: the cursor moves on over all that is settled without a gap. */
+  settle(seq: number): void {
+    this.settledAhead.add(seq);
+    while (this.open.length > 0 && this.settledAhead.delete(this.open[0]!)) this.cursor = this.open.shift()!;
+  }
+
+  private enqueue(event: LogEvent): void {
+    this.readUpTo = event.seq;
+    if (this.recordedBeyond.delete(event.seq)) return;
+    this.open.push(event.seq);
+    this.waiting.push(event);
+  }
+}

@@ -1,0 +1,180 @@
+import type { Sql } from '@assistance/service-kit';
+import { logEventOf, seqOf, type LogEvent } from '../log/event-log.ts';
+import { LANE_MEMORY, type Job, type Lane } from './lane.ts';
+
+const MAX_SEQ = '9223372036854775807';
+
+/** Events of a lane's spans after a position: per span through the index of (type, seq), so a portion costs the same
+ * wherever it lies. */
+const readStatement = (filter: string): string => `
+  select e.seq, e.type, e.only_lane, e.webhook_id, e.subject, e.body
+  from (
+    (select t.* from span s cross join lateral (
+       select e.* from event e
+       where e.type = s.type and e.only_lane is null
+         and e.seq > $2::bigint and e.seq >= s.from_seq and e.seq <= coalesce(s.to_seq, ${MAX_SEQ})
+         ${filter}
+       order by e.seq limit ${LANE_MEMORY}
+     ) t where s.lane_no = $1::bigint)
+    union all
+    (select e.* from event e where e.only_lane = $1::bigint and e.seq > $2::bigint order by e.seq limit ${LANE_MEMORY})
+  ) e
+  order by e.seq limit ${LANE_MEMORY}`;
+
+/** What was tried and not delivered, and no longer waits for its first attempt. */
+const wasTried = `exists (select 1 from unsettled u where u.lane_no = $4::bigint and u.seq = e.seq and u.attempts > 0)`;
+/** What the live lane never took. */
+const neverTaken = `not exists (select 1 from span p where p.lane_no = $4::bigint and p.type = e.type
+  and e.seq >= p.from_seq and e.seq <= coalesce(p.to_seq, ${MAX_SEQ}))`;
+
+/** What a replay passes over, by its mode (interface-details 3). */
+const replayFilter = {
+  all: 'and e.event_time >= $3::timestamptz and $4::bigint is not null',
+  failed: `and e.event_time >= $3::timestamptz and ${wasTried}`,
+  missing: `and e.event_time >= $3::timestamptz and (${wasTried} or ${neverTaken})`,
+} as const;
+
+const statements = {
+  live: readStatement(''),
+  all: readStatement(replayFilter.all),
+  failed: readStatement(replayFilter.failed),
+  missing: readStatement(replayFilter.missing),
+};
+
+/** The next portion of a lane that is behind. `complete` when there was no more. */
+export async function readPortion(
+  sql: Sql,
+  lane: Lane,
+  liveLaneNo: number,
+  after: number,
+): Promise<{ events: LogEvent[]; complete: boolean }> {
+  const { replay } = lane;
+  const rows = await (replay === null
+    ? sql.$queryRawUnsafe<Parameters<typeof logEventOf>[0][]>(statements.live, lane.laneNo, after)
+    : sql.$queryRawUnsafe<Parameters<typeof logEventOf>[0][]>(
+        statements[replay.mode],
+        lane.laneNo,
+        after,
+        replay.since,
+        liveLaneNo,
+      ));
+  return { events: rows.map(logEventOf), complete: rows.length < LANE_MEMORY };
+}
+
+/** How many deliveries a replay has before it, as its mode takes them. */
+export async function countReplay(sql: Sql, lane: Lane, liveLaneNo: number): Promise<number> {
+  const { replay } = lane;
+  if (replay === null) return 0;
+  const [row] = await sql.$queryRawUnsafe<{ count: number }[]>(
+    `select count(*)::float8 as count from span s join event e
+       on e.type = s.type and e.only_lane is null and e.seq >= s.from_seq and e.seq <= coalesce(s.to_seq, ${MAX_SEQ})
+       ${replayFilter[replay.mode]}
+     where s.lane_no = $1::bigint and e.seq >= $2::bigint`,
+    lane.laneNo,
+    seqOf(replay.since),
+    replay.since,
+    liveLaneNo,
+  );
+  return row?.count ?? 0;
+}
+
+interface DueRow {
+  seq: bigint;
+  type: string;
+  only_lane: bigint | null;
+  webhook_id: string;
+  subject: string;
+  body: Uint8Array;
+  attempts: number;
+  counted: number;
+  state: string;
+}
+
+const dueColumns = `e.seq, e.type, e.only_lane, e.webhook_id, u.subject, e.body, u.attempts, u.counted, u.state`;
+
+/**
+ * Deliveries of a lane that are due again, the earliest first; after the subscription became active again, all that was
+ * tried before is. With `probe`, the one that is due first, whenever that is.
+ */
+export async function readDue(
+  sql: Sql,
+  lane: Lane,
+  options: { now: Date; revivedAt: Date | null; limit: number; probe: boolean },
+): Promise<{ jobs: Job[]; nextDueAt: number }> {
+  const { now, revivedAt, limit, probe } = options;
+  const rows = await sql.$queryRawUnsafe<DueRow[]>(
+    `select ${dueColumns} from unsettled u join event e on e.seq = u.seq
+     where u.lane_no = $1::bigint and u.state = 'retry' and u.seq <> all ($2::bigint[])
+       and ($5::bool or u.due_at <= $3::timestamptz or u.attempted_at < $4::timestamptz)
+     order by u.due_at limit $6::int`,
+    lane.laneNo,
+    [...lane.busy],
+    now,
+    revivedAt,
+    probe,
+    limit,
+  );
+  const jobs = rows.map((row) => jobOf(lane, row));
+  if (jobs.length === limit) return { jobs, nextDueAt: now.getTime() };
+  const taken = [...lane.busy, ...jobs.map(({ event }) => event.seq)];
+  const [next] = await sql.$queryRawUnsafe<{ due_at: Date | null }[]>(
+    `select min(due_at) as due_at from unsettled
+     where lane_no = $1::bigint and state = 'retry' and seq <> all ($2::bigint[])`,
+    lane.laneNo,
+    taken,
+  );
+  return { jobs, nextDueAt: next?.due_at?.getTime() ?? Infinity };
+}
+
+/** One delivery that was tried or is dead, for an attempt by hand. */
+export async function readUnsettled(sql: Sql, lane: Lane, seq: number): Promise<Job | undefined> {
+  const [row] = await sql.$queryRawUnsafe<DueRow[]>(
+    `select ${dueColumns} from unsettled u join event e on e.seq = u.seq
+     where u.lane_no = $1::bigint and u.seq = $2::bigint`,
+    lane.laneNo,
+    seq,
+  );
+  return row === undefined ? undefined : jobOf(lane, row);
+}
+
+const jobOf = (lane: Lane, row: DueRow): Job => ({
+  lane,
+  event: logEventOf(row),
+  tried: { attempts: row.attempts, counted: row.counted, wasDead: row.state === 'dead' },
+  fresh: false,
+});
+
+/**
+ * With order per subject: when the head of a subject is settled, the next that is blocked behind it becomes due. Answers
+ * whether there was one.
+ */
+export async function releaseSubject(sql: Sql, lane: Lane, subject: string): Promise<boolean> {
+  const released = await sql.$executeRawUnsafe(
+    `update unsettled set state = 'retry', due_at = clock_timestamp()
+     where (lane_no, seq) = (
+       select lane_no, seq from unsettled
+       where lane_no = $1::bigint and subject = $2 and state = 'blocked' order by seq limit 1)`,
+    lane.laneNo,
+    subject,
+  );
+  return released > 0;
+}
+
+/** Without order per subject nothing stays blocked. */
+export const releaseAllSubjects = (sql: Sql, lane: Lane): PromiseLike<number> =>
+  sql.$executeRawUnsafe(
+    `update unsettled set state = 'retry', due_at = clock_timestamp() where lane_no = $1::bigint and state = 'blocked'`,
+    lane.laneNo,
+  );
+
+/** Subjects that have a delivery waiting for its next attempt, and those that only have blocked ones. */
+export async function readHeldSubjects(
+  sql: Sql,
+  lane: Lane,
+): Promise<{ subject: string; hasHead: boolean }[]> {
+  return sql.$queryRawUnsafe(
+    `select subject, bool_or(state = 'retry') as "hasHead" from unsettled
+     where lane_no = $1::bigint and state in ('retry', 'blocked') group by subject`,
+    lane.laneNo,
+  );
+}

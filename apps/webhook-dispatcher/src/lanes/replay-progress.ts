@@ -1,0 +1,85 @@
+import { topics, type DeliveryCounts, type SubscriptionReportData } from '@assistance/types';
+import {
+  cloudEventOf,
+  newId,
+  PollLoop,
+  structuredRecord,
+  type Logger,
+  type Part,
+  type Sql,
+} from '@assistance/service-kit';
+import type { LaneOwner } from './lane-owner.ts';
+import type { Lane } from './lane.ts';
+import { countReplay } from './read-lane.ts';
+import type { SubscriptionLanes } from './subscription-lanes.ts';
+
+const EVERY_MS = 1_000;
+
+/** Tells the owners of replays how far they are, once a second while something changes, and when they are done. */
+export function createReplayProgress(options: { sql: Sql; owner: LaneOwner; log: Logger }): Part {
+  const { sql, owner, log } = options;
+  const told = new WeakMap<Lane, string>();
+  const loop = new PollLoop({
+    name: 'replay-progress',
+    intervalMs: EVERY_MS,
+    log,
+    turn: async () => {
+      for (const subscription of owner.owned()) {
+        for (const lane of [...subscription.replays.values()]) await tell(subscription, lane);
+      }
+      return false;
+    },
+  });
+  return { name: 'replay-progress', start: () => loop.start(), stop: () => loop.stop() };
+
+  async function tell(subscription: SubscriptionLanes, lane: Lane): Promise<void> {
+    const ended =
+      lane.settled && !lane.behind && !lane.hasJob() && !lane.loadingDue && lane.nextDueAt === Infinity;
+    const progress = await progressOf(sql, subscription, lane);
+    const completed = ended && progress.pending === 0;
+    const text = JSON.stringify({ progress, completed });
+    if (told.get(lane) === text || subscription.dropped) return;
+    told.set(lane, text);
+    subscription.reportNumber += 1;
+    const now = new Date();
+    const data: SubscriptionReportData<'subscription.replay_progressed'> = {
+      subscriptionId: subscription.subscriptionId,
+      replayId: lane.replay!.replayId,
+      number: subscription.reportNumber,
+      status: completed ? 'completed' : 'running',
+      completedAt: completed ? now.toISOString() : null,
+      progress,
+    };
+    const report = cloudEventOf({
+      id: newId('evt'),
+      source: '/webhook-dispatcher',
+      type: 'subscription.replay_progressed',
+      subject: subscription.subscriptionId,
+      time: now,
+      data,
+    });
+    owner.recording.addChange({
+      subscription,
+      lane,
+      state: completed ? 'completed' : null,
+      matched: progress.matched,
+    });
+    owner.recording.addReport({ subscription, record: structuredRecord(topics.report.name, report) });
+    if (completed) subscription.replays.delete(lane.laneNo);
+  }
+}
+
+async function progressOf(sql: Sql, subscription: SubscriptionLanes, lane: Lane): Promise<DeliveryCounts> {
+  const [row] = await sql.$queryRawUnsafe<{ delivered: number; dead: number; matched: number | null }[]>(
+    `select l.delivered::float8 as delivered, l.matched::float8 as matched,
+            (select count(*)::float8 from unsettled u where u.lane_no = l.lane_no and u.state = 'dead') as dead
+     from lane l where l.lane_no = $1::bigint`,
+    lane.laneNo,
+  );
+  const { delivered = 0, dead = 0 } = row ?? {};
+  const matched = Math.max(
+    row?.matched ?? (await countReplay(sql, lane, subscription.live.laneNo)),
+    delivered + dead,
+  );
+  return { matched, delivered, dead, pending: matched - delivered - dead, cancelled: 0, expired: 0 };
+}

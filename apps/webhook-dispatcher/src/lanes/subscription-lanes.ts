@@ -1,0 +1,151 @@
+import { createSigner, type Signer } from '@assistance/webhook-signature';
+import type { Ordering, SubscriptionStatus } from '@assistance/types';
+import type { Target } from '../sending/send-webhook.ts';
+import type { Judgement } from './judge-subscription.ts';
+import type { Job, Lane } from './lane.ts';
+
+/** A secret ready to sign, until it expires. */
+export interface LiveSecret {
+  secret: string;
+  expiresAt: Date | null;
+}
+
+/** What the owner of a subscription last said of it. */
+export interface OwnersWord {
+  status: 'active' | 'paused' | 'deleted';
+  statusEpoch: number;
+  ordering: Ordering;
+  target: Target;
+  secrets: LiveSecret[];
+}
+
+/**
+ * All lanes to one subscriber, with what they share: concurrency, order, holds and the judgement. Decides what is sent
+ * next; no I/O.
+ */
+export class SubscriptionLanes {
+  readonly subscriptionId: string;
+  readonly shard: number;
+  readonly live: Lane;
+  readonly replays = new Map<number, Lane>();
+  word: OwnersWord;
+  judgement: Judgement;
+  reportNumber: number;
+  /** Deliveries asked for by hand: they go first, also while failing. */
+  readonly forced: Job[] = [];
+  inFlight = 0;
+  /** Begins nothing new for a moment: it is being handed over, or read anew. */
+  suspended = false;
+  /** No longer this instance's: what comes of its deliveries is not recorded. */
+  dropped = false;
+  private replaysInFlight = 0;
+  private signer: { sign: Signer; until: number } | undefined;
+
+  constructor(options: {
+    subscriptionId: string;
+    shard: number;
+    live: Lane;
+    word: OwnersWord;
+    judgement: Judgement;
+    reportNumber: number;
+  }) {
+    this.subscriptionId = options.subscriptionId;
+    this.shard = options.shard;
+    this.live = options.live;
+    this.word = options.word;
+    this.judgement = options.judgement;
+    this.reportNumber = options.reportNumber;
+  }
+
+  lanes(): Lane[] {
+    return [this.live, ...this.replays.values()];
+  }
+
+  get status(): SubscriptionStatus | 'deleted' {
+    return this.word.status === 'active' ? this.judgement.judged : this.word.status;
+  }
+
+  /** Whether anything may be sent now; paused and held mean buffered. */
+  maySend(now: number): boolean {
+    const { status } = this;
+    return (status === 'active' || status === 'failing') && now >= (this.judgement.holdUntil ?? 0);
+  }
+
+  /** The next delivery to begin, or undefined when none may begin now. */
+  next(now: number, concurrency: number): Job | undefined {
+    const forced = this.status === 'active' || this.status === 'failing' ? this.forced.shift() : undefined;
+    if (forced !== undefined) return forced;
+    if (!this.maySend(now)) return undefined;
+    return this.status === 'failing' ? this.nextProbe() : this.nextInOrder(concurrency);
+  }
+
+  began(job: Job): void {
+    this.inFlight += 1;
+    if (job.lane.replay !== null) this.replaysInFlight += 1;
+    job.lane.busy.add(job.event.seq);
+    if (this.bySubject) job.lane.heldSubjects.set(job.event.subject, 'in_flight');
+  }
+
+  ended(job: Job): void {
+    this.inFlight -= 1;
+    if (job.lane.replay !== null) this.replaysInFlight -= 1;
+  }
+
+  get bySubject(): boolean {
+    return this.word.ordering === 'subject';
+  }
+
+  /** Signs with every secret that is live now. */
+  sign(now: number): Signer {
+    if (this.signer === undefined || now >= this.signer.until) {
+      const live = this.word.secrets.filter(
+        ({ expiresAt }) => expiresAt === null || expiresAt.getTime() > now,
+      );
+      const ends = live.map(({ expiresAt }) => expiresAt?.getTime() ?? Infinity);
+      this.signer = {
+        sign: createSigner(live.map(({ secret }) => secret)),
+        until: Math.min(Infinity, ...ends),
+      };
+    }
+    return this.signer.sign;
+  }
+
+  changeWord(word: OwnersWord): void {
+    this.word = word;
+    this.signer = undefined;
+  }
+
+  /** While failing one is tried at a time: the next never tried, and when there is none, one tried long ago. */
+  private nextProbe(): Job | undefined {
+    if (this.inFlight > 0) return undefined;
+    for (const lane of this.lanes()) {
+      const job = lane.takeFresh(this.bySubject);
+      if (job !== undefined) return job;
+    }
+    for (const lane of this.lanes()) {
+      const job = lane.takeRetry(this.bySubject);
+      if (job !== undefined) return job;
+    }
+    return undefined;
+  }
+
+  /** Replays get at most half of the concurrency while live deliveries wait. */
+  private nextInOrder(concurrency: number): Job | undefined {
+    if (this.inFlight >= concurrency) return undefined;
+    const waitingReplays = [...this.replays.values()].filter((lane) => lane.hasJob());
+    const share = waitingReplays.length === 0 ? concurrency : Math.ceil(concurrency / 2);
+    if (this.inFlight - this.replaysInFlight < share) {
+      const job = this.live.takeJob(this.bySubject);
+      if (job !== undefined) return job;
+    }
+    for (const lane of waitingReplays) {
+      const job = lane.takeJob(this.bySubject);
+      if (job === undefined) continue;
+      // The next replay has its turn next time.
+      this.replays.delete(lane.laneNo);
+      this.replays.set(lane.laneNo, lane);
+      return job;
+    }
+    return undefined;
+  }
+}
