@@ -31,7 +31,7 @@ beforeAll(async () => {
   });
 });
 afterAll(async () => {
-  await sandbox.stop();
+  await sandbox.discard();
   await Promise.all([one, two, single].map((upstream) => upstream.goAway()));
 });
 beforeEach(() => {

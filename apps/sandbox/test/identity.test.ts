@@ -11,7 +11,7 @@ beforeAll(async () => {
   sandbox = await startSandbox({ DEPLOYMENT: 'agency' });
   issuer = `http://localhost:${sandbox.port}/auth`;
 });
-afterAll(() => sandbox.stop());
+afterAll(() => sandbox.discard());
 
 const http = got.extend({ throwHttpErrors: false, retry: { limit: 0 }, responseType: 'json' });
 

@@ -25,8 +25,10 @@ export interface StartedSandbox {
   kill(): Promise<void>;
   /** Starts it again on the same port and state. */
   restart(): Promise<void>;
-  /** Ends it for good; answers with its exit code. */
+  /** SIGTERM; answers with the exit code. */
   stop(): Promise<number | null>;
+  /** Ends it and forgets its state. */
+  discard(): Promise<void>;
   /** All that it has written to its output. */
   output(): string;
 }
@@ -83,8 +85,11 @@ export async function startSandbox(environment: Record<string, string> = {}): Pr
     restart: start,
     stop: async () => {
       await end('SIGTERM');
-      rmSync(stateDir, { recursive: true, force: true });
       return child.exitCode;
+    },
+    discard: async () => {
+      await end('SIGKILL');
+      rmSync(stateDir, { recursive: true, force: true });
     },
     output: () => output,
   };

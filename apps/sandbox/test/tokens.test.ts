@@ -6,7 +6,7 @@ let sandbox: StartedSandbox;
 beforeAll(async () => {
   sandbox = await startSandbox({ DEPLOYMENT: 'agency' });
 });
-afterAll(() => sandbox.stop());
+afterAll(() => sandbox.discard());
 
 async function make(wish?: object, options: object = {}): Promise<string> {
   const answer = await sandbox.control.post<{ token: string }>('tokens', { json: wish, ...options });
@@ -84,4 +84,5 @@ test.each([
 test('it ends with 0 when it is told to', async () => {
   const other = await startSandbox({ DEPLOYMENT: 'agency' });
   expect(await other.stop()).toBe(0);
+  await other.discard();
 });
