@@ -1,5 +1,5 @@
 import express, { type Express, type NextFunction, type Request, type Response } from 'express';
-import type { z } from 'zod';
+import { z } from 'zod';
 import type { ErrorDetail, Scope } from '@assistance/types';
 import type { Caller, TokenVerifier } from '../auth/token-verifier.ts';
 import { createAuthenticate } from '../auth/authenticate.ts';
@@ -40,6 +40,7 @@ export interface Route {
   path: string;
   /** A scope; `any` for every valid token; `none` for no token at all. */
   scope: Scope | 'any' | 'none';
+  /** The parameters that it takes: without it none, and on a route without a token whatever comes, unread. */
   query?: z.ZodObject;
   body?: z.ZodType;
   /** The whole body may be absent; then it counts as `{}`. */
@@ -121,13 +122,20 @@ function refusePath(): void {
   throw new ApiError('not_found', 'There is nothing at this address.');
 }
 
+const noParameters = z.strictObject({});
+
+function readQuery({ query, scope }: Route, request: Request): unknown {
+  if (query === undefined && scope === 'none') return {};
+  return parseQuery(query ?? noParameters, request.originalUrl);
+}
+
 function handle(route: Route, log: Logger) {
   return async (request: Request, response: Response): Promise<void> => {
     const context = contextOf(response);
     const header = (name: string): string[] => request.headersDistinct[name.toLowerCase()] ?? [];
     const rawBody = await receiveBody(route, request);
     route.checkHeaders?.(header);
-    const query = route.query === undefined ? {} : parseQuery(route.query, request.originalUrl);
+    const query = readQuery(route, request);
     const body = checkBody(route, rawBody);
     const answer = await route.handle({
       caller: context.caller as Caller,
