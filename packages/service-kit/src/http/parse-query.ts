@@ -16,7 +16,8 @@ export function parseQuery<T extends z.ZodObject>(schema: T, url: string): z.out
   };
   for (const name of new Set(given.keys())) {
     const values = given.getAll(name);
-    if (!Object.hasOwn(schema.shape, name)) report(name, 'unknown_parameter', 'is not a parameter of this operation');
+    if (!Object.hasOwn(schema.shape, name))
+      report(name, 'unknown_parameter', 'is not a parameter of this operation');
     else if (values.length > 1) report(name, 'repeated_parameter', 'must be given once');
     else if (values[0] === '')
       report(name, name === 'cursor' ? 'invalid_cursor' : 'empty_parameter', 'must not be empty');
