@@ -9,14 +9,18 @@ export class Progress {
     this.#out = out;
   }
 
-  /** Runs the work under a name that is shown while it takes longer than a second. */
-  async step<T>(name: string, work: () => Promise<T>): Promise<T> {
+  /** Runs the work under a name that is shown while it takes longer than a second, and how it ended. */
+  async step<T>(
+    name: string,
+    work: () => Promise<T>,
+    isGood: (result: T) => boolean = () => true,
+  ): Promise<T> {
     const startedAt = performance.now();
     this.#running.set(name, startedAt);
     this.#timer ??= setInterval(() => this.#show(), 500);
     try {
       const result = await work();
-      this.say(`  ✓ ${name} (${seconds(performance.now() - startedAt)})`);
+      this.say(`  ${isGood(result) ? '✓' : '✗'} ${name} (${seconds(performance.now() - startedAt)})`);
       return result;
     } finally {
       this.#running.delete(name);

@@ -1,0 +1,69 @@
+// npm run check: all that can be said about the sources without running them.
+import { join } from 'node:path';
+import { tmpdir } from 'node:os';
+import { fileURLToPath } from 'node:url';
+import { paths } from './paths.ts';
+import { endLeftBehind, ProcessLedger } from './process-ledger.ts';
+import { Progress } from './progress.ts';
+import { runQuietly } from './run-quietly.ts';
+import { onStopSignal } from './stop-signal.ts';
+import { turbo } from './turbo.ts';
+
+type Command = Parameters<typeof run>[0];
+
+const node = (...args: string[]): Command => ({ command: process.execPath, args, cwd: paths.root });
+const tool = (path: string, ...args: string[]) => node(join(paths.modules, path), ...args);
+const task = (name: string, ...args: string[]) =>
+  node('--conditions=source', fileURLToPath(new URL(`${name}.ts`, import.meta.url)), ...args);
+
+const checks: [string, Command][] = [
+  ['Formatting', tool('prettier/bin/prettier.cjs', '--check', '.')],
+  ['Lint', tool('eslint/bin/eslint.js', '.', '--max-warnings=0')],
+  ['Boundaries between packages', turbo('boundaries')],
+  ['Types', turbo('run', 'typecheck', '--output-logs=errors-only', '--continue', '--concurrency=2')],
+  ['Migrations lead to their schemas', task('migration', 'check')],
+];
+
+const ledger = new ProcessLedger(join(tmpdir(), `assistance-check-${process.pid}.json`));
+onStopSignal(() => {
+  ledger.close();
+  void endLeftBehind(ledger.file);
+});
+process.exitCode = await main(new Progress());
+
+async function main(progress: Progress): Promise<number> {
+  let faults = 0;
+  const checkAll: [string, () => Promise<string | null>][] = [
+    ['Generated files are in git', generatedFilesFault],
+    ...checks.map(([name, command]): [string, () => Promise<string | null>] => [name, () => run(command)]),
+  ];
+  for (const [name, check] of checkAll) {
+    const fault = await progress.step(name, check, (found) => found === null);
+    if (fault === null) continue;
+    faults++;
+    progress.say(fault.replaceAll(/^/gm, '    '));
+  }
+  progress.say(faults === 0 ? 'All checks hold.' : `${faults} of ${checkAll.length} checks do not hold.`);
+  return faults === 0 ? 0 : 1;
+}
+
+/** What a generator writes must be in git as it writes it. */
+async function generatedFilesFault(): Promise<string | null> {
+  const before = await workTree();
+  const fault = await run(turbo('run', 'generate', '--output-logs=errors-only'));
+  if (fault !== null) return fault;
+  const after = await workTree();
+  return before === after ? null : `npm run generate changes these files; commit them:\n${after}`;
+}
+
+async function workTree(): Promise<string> {
+  const git = (...args: string[]) =>
+    runQuietly({ name: 'git', command: 'git', args, cwd: paths.root, ledger });
+  return (await git('status', '--porcelain')).output + (await git('diff')).output;
+}
+
+/** What the command has against the sources; null if nothing. */
+async function run(command: { command: string; args: string[]; cwd: string; env?: NodeJS.ProcessEnv }) {
+  const { code, output } = await runQuietly({ name: 'check', ...command, ledger });
+  return code === 0 ? null : output;
+}

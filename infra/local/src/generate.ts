@@ -1,0 +1,5 @@
+// npm run generate: database clients and documents, from their sources.
+import { runTool } from './run-tool.ts';
+import { turbo } from './turbo.ts';
+
+await runTool(turbo('run', 'generate', ...process.argv.slice(2)));
