@@ -6,6 +6,8 @@ import type { Platform } from './platform-file.ts';
 
 const stepTimeoutMs = 30_000;
 const lookEveryMs = 50;
+/** Found eligible, case opened, case awarded, awarded. */
+const eventsOfAnAward = 4;
 
 const token = z.object({ access_token: z.string() });
 const application = z.object({
@@ -26,6 +28,9 @@ const inboxContent = z.object({ received: z.array(received) });
 const event = z.object({ id: z.string(), type: z.string(), data: z.record(z.string(), z.unknown()) });
 export type Delivery = z.infer<typeof received> & { event: z.infer<typeof event> };
 
+/** Gets each step of the story in words. */
+type Tell = (what: string, how: string) => void;
+
 export interface MainJobResult {
   applicationId: string;
   caseId: string;
@@ -37,12 +42,9 @@ export interface MainJobResult {
 /**
  * Does what a partner's system does, over HTTP through the gateway and with nothing but what platform.json says:
  * subscribes, submits an application, watches it being decided, and checks the signed events that arrive.
- * `tell` gets each step in words. Rejects when a step does not come about within 30 s.
+ * Rejects when a step does not come about within 30 s.
  */
-export async function runMainJob(
-  platform: Platform,
-  tell: (what: string, how: string) => void,
-): Promise<MainJobResult> {
+export async function runMainJob(platform: Platform, tell: Tell): Promise<MainJobResult> {
   const partner = platform.clients.find(({ clientId }) => clientId === 'partner');
   if (partner?.clientSecret === undefined) throw new Error('The sandbox has no client "partner"');
   const bearer = await getToken(platform, partner.clientId, partner.clientSecret);
@@ -65,10 +67,11 @@ export async function runMainJob(
   try {
     await http.put(inboxUrl, { json: { secret: signingSecret } });
     tell('subscribed', `${subscriptionId} to ${types.length} event types`);
-    const { applicationId, caseId } = await submitAndWatch(http, platform, tell);
-    const deliveries = await untilDelivered(http, inboxUrl, applicationId);
-    for (const { event } of deliveries)
-      tell('delivered', `${event.type} ${outcomeOf(event.data)} (${event.id})`);
+    const applicationId = await submit(http, platform, tell);
+    const [caseId, deliveries] = await Promise.all([
+      watchApplication(http, `${platform.applications}/applications/${applicationId}`, tell),
+      watchInbox(http, inboxUrl, applicationId, tell),
+    ]);
     checkSignatures(deliveries, signingSecret);
     tell('verified', `all ${deliveries.length} signatures; with one byte changed none holds`);
     return { applicationId, caseId, signingSecret, deliveries };
@@ -90,8 +93,8 @@ export async function getToken(platform: Platform, clientId: string, clientSecre
   return token.parse(answer).access_token;
 }
 
-async function submitAndWatch(http: Got, platform: Platform, tell: (what: string, how: string) => void) {
-  const submitted = application.parse(
+async function submit(http: Got, platform: Platform, tell: Tell): Promise<string> {
+  const { applicationId } = application.parse(
     await http
       .post(`${platform.applications}/applications`, {
         headers: { 'idempotency-key': crypto.randomUUID() },
@@ -99,13 +102,14 @@ async function submitAndWatch(http: Got, platform: Platform, tell: (what: string
       })
       .json(),
   );
-  const { applicationId } = submitted;
   tell('submitted', `${applicationId} for the program HEATING-AID`);
-  const current = async () =>
-    application.parse(await http.get(`${platform.applications}/applications/${applicationId}`).json());
+  return applicationId;
+}
 
-  await until('the application to be decided', async () => (await current()).status !== 'submitted');
-  await until('it to be found eligible', async () =>
+/** From submitted to awarded; answers the case that was opened on the way. */
+async function watchApplication(http: Got, url: string, tell: Tell): Promise<string> {
+  const current = async () => application.parse(await http.get(url).json());
+  await until('the application to be found eligible', async () =>
     ['eligible', 'awarded'].includes((await current()).status),
   );
   tell('decided', 'eligible by the rules of the program');
@@ -113,17 +117,28 @@ async function submitAndWatch(http: Got, platform: Platform, tell: (what: string
   tell('handed over', `to case management, which opened ${caseId}`);
   await until('case management to award it', async () => (await current()).status === 'awarded');
   tell('decided', 'awarded by case management');
-  return { applicationId, caseId };
+  return caseId;
 }
 
-/** The four events of an awarded application: eligible, case opened, case awarded, awarded. */
-function untilDelivered(http: Got, inboxUrl: string, applicationId: string): Promise<Delivery[]> {
+/** Tells each event of the application as it arrives, until it has been awarded and all four are there. */
+async function watchInbox(
+  http: Got,
+  inboxUrl: string,
+  applicationId: string,
+  tell: Tell,
+): Promise<Delivery[]> {
+  const told = new Set<string>();
   return until('the four signed events', async () => {
     const { received } = inboxContent.parse(await http.get(inboxUrl).json());
     const deliveries = received
       .map((request) => ({ ...request, event: event.parse(JSON.parse(request.body)) }))
       .filter(({ event }) => event.data['applicationId'] === applicationId);
-    return new Set(deliveries.map(({ event }) => event.id)).size >= 4 ? deliveries : undefined;
+    for (const { event } of deliveries) {
+      if (told.has(event.id)) continue;
+      told.add(event.id);
+      tell('delivered', `${event.type} ${event.data['decision'] ?? event.data['status']} (${event.id})`);
+    }
+    return told.size >= eventsOfAnAward ? deliveries : undefined;
   });
 }
 
@@ -140,10 +155,6 @@ function checkSignatures(deliveries: Delivery[], secret: string): void {
     }
     if (verified !== true) throw new Error(`The inbox could not verify ${event.id}`);
   }
-}
-
-function outcomeOf(data: Record<string, unknown>): string {
-  return String(data['decision'] ?? data['status'] ?? '');
 }
 
 async function until<T>(what: string, look: () => Promise<T>): Promise<NonNullable<T>> {
