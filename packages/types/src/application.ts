@@ -26,7 +26,7 @@ export const opaqueReference = z
   .string()
   .min(1, { error: 'must not be empty' })
   .max(128, { error: 'must be at most 128 characters' })
-  .regex(/^[^\p{C}\p{Z}](?:[^\p{C}\p{Zl}\p{Zp}]*[^\p{C}\p{Z}])?$/u, {
+  .regex(/^(?:[^\p{C}\p{Z}](?:[^\p{C}\p{Zl}\p{Zp}]*[^\p{C}\p{Z}])?)?$/u, {
     error: 'must be printable characters without spaces at the ends',
   });
 
