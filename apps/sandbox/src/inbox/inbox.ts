@@ -25,8 +25,8 @@ export type Received = Omit<Kept, 'number'>;
 /**
  * A receiver of deliveries. What it received is written, one line a request, before the request is answered, so that
  * nothing that was acknowledged is forgotten when the process is killed; requests of the same moment share one write.
- * Lines go to `current`; when that holds 1 000 it becomes `previous` and the one before is dropped, so keeping the last
- * 1 000 costs nothing.
+ * A line begins with its newline, so one that was cut short spoils no other. Lines go to `current`; when that holds
+ * 1 000 it becomes `previous` and the one before is dropped, so keeping the last 1 000 costs nothing.
  */
 export class Inbox {
   private readonly folder: string;
@@ -43,8 +43,6 @@ export class Inbox {
     const last = current.at(-1) ?? readLines(join(folder, 'previous')).at(-1);
     this.linesInCurrent = current.length;
     this.nextNumber = (last?.number ?? 0) + 1;
-    // A line that a crash cut short is ended here, and passed over when read.
-    if (current.length > 0) appendFileSync(join(folder, 'current'), '\n');
   }
 
   /** The inbox that an earlier PUT made in this folder; undefined when none did. */
@@ -81,7 +79,7 @@ export class Inbox {
     const number = this.nextNumber++;
     const verified = secret === null ? null : signatureVerifies(headers, body, secret, now);
     this.unwritten.push(
-      `${JSON.stringify({ number, receivedAt: now.toISOString(), headers, body: body.toString(), verified })}\n`,
+      `\n${JSON.stringify({ number, receivedAt: now.toISOString(), headers, body: body.toString(), verified })}`,
     );
     this.written ??= new Promise((resolve, reject) => {
       setImmediate(() => {
