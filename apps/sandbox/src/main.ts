@@ -12,7 +12,7 @@ import {
 } from '@assistance/service-kit';
 import { sandboxConfig } from './config.ts';
 import { createAgencySystems } from './create-agency-systems.ts';
-import { createApp } from './create-app.ts';
+import { createApp } from './app.ts';
 import { createFrontDoor } from './gateway/create-front-door.ts';
 import { createIdentityProvider } from './identity/create-identity-provider.ts';
 import { openState } from './state/open-state.ts';
