@@ -27,6 +27,9 @@ import { createDecidingMetrics } from './deciding/deciding-metrics.ts';
 import { decideDue } from './deciding/decide-due.ts';
 import { PrismaClient } from './generated/prisma/client.ts';
 import { loadProgramsOrExit } from './programs/load-programs.ts';
+import { createProgramPublication } from './programs/publish-programs.ts';
+import { createPublishedPrograms } from './programs/published-programs.ts';
+import { createTakeTurns } from './submission/take-turns.ts';
 
 const service = 'applications';
 const settings = readConfig(config, process.env);
@@ -46,6 +49,8 @@ const prisma = new PrismaClient({
   }),
 });
 const database = createDatabaseCheck({ sql: prisma, log });
+const publication = createProgramPublication({ sql: prisma, files: programs.files, log });
+const published = createPublishedPrograms({ catalogue: programs, sql: prisma });
 const keyRing = createKeyRing(settings.KEY_RING);
 
 const kafka = connectKafka({ brokers: settings.KAFKA_BROKERS, clientId: service, log });
@@ -60,7 +65,7 @@ const deciding = new PollLoop({
   turn: () =>
     decideDue({
       sql: prisma,
-      programs,
+      published,
       keyRing,
       metrics: decidingMetrics,
       log,
@@ -91,8 +96,10 @@ const app = createApp({
   prisma,
   sql: prisma,
   programs,
+  published,
   keyRing,
   fingerprintKeys: settings.IDEMPOTENCY_KEY,
+  takeTurns: createTakeTurns({ timeoutMs: 5_000 }),
   cursors: createCursorCodec(settings.CURSOR_KEY),
   visibility: {
     partners: new Set(settings.PARTNER_CLIENTS),
@@ -106,19 +113,20 @@ const app = createApp({
   metrics,
   log,
 });
-const readiness = new Readiness([database, publisher, cases]);
+const readiness = new Readiness([database, publication, publisher, cases]);
 
 await runService({
   log,
   readiness,
   parts: [
+    createOpsServer({ port: settings.OPS_PORT, readiness, metrics }),
     { name: 'prisma', start: () => undefined, stop: () => prisma.$disconnect() },
     database,
+    publication,
     publisher,
     relay,
     cases,
     { name: 'deciding', start: () => deciding.start(), stop: () => deciding.stop() },
     createHttpPart(createHttpServer(app), settings.HTTP_PORT),
-    createOpsServer({ port: settings.OPS_PORT, readiness, metrics }),
   ],
 });

@@ -25,7 +25,8 @@ export interface Transition {
   action: string;
   requestId?: string;
   caseId?: string | null;
-  withdrawal?: { owner: string; key: string | null };
+  /** Who withdrew it, and what the answer said of its case: a repeat gets the same. */
+  withdrawal?: { owner: string; key: string | null; caseId: string | null };
   /** What other systems are told, in this order. */
   records: OutgoingRecord[];
 }
@@ -58,6 +59,7 @@ const inputOf = (transition: Transition) => ({
   case_id: transition.caseId ?? null,
   withdrawal_owner: transition.withdrawal?.owner ?? null,
   withdrawal_key: transition.withdrawal?.key ?? null,
+  withdrawal_case_id: transition.withdrawal?.caseId ?? null,
 });
 
 const recordsOf = ({ applicationId, records }: Transition) =>
@@ -75,7 +77,7 @@ const statement = `
 with input as (
   select * from jsonb_to_recordset($1::jsonb) as t (
     application_id text, version int, previous text, status text, at timestamptz, reason jsonb, actor text, action text,
-    request_id text, case_id text, withdrawal_owner text, withdrawal_key text
+    request_id text, case_id text, withdrawal_owner text, withdrawal_key text, withdrawal_case_id text
   )
 ), moved as (
   update application a
@@ -87,7 +89,7 @@ with input as (
       open_key = case when i.status in ('submitted', 'validating', 'eligible') then a.open_key end,
       withdrawal_owner = coalesce(a.withdrawal_owner, i.withdrawal_owner),
       withdrawal_key = coalesce(a.withdrawal_key, i.withdrawal_key),
-      withdrawal_case_id = case when i.status = 'withdrawn' then a.case_id end
+      withdrawal_case_id = coalesce(a.withdrawal_case_id, i.withdrawal_case_id)
   from input i
   where a.application_id = i.application_id and a.version = i.version and a.status = i.previous
   returning a.application_id, a.version, i.previous, i.status, i.at, i.reason, i.actor, i.action, i.request_id

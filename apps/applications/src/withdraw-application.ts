@@ -2,7 +2,7 @@ import type { ApplicationStatus } from '@assistance/types';
 import { ApiError, type Answer, type ApiRequest, type Sql } from '@assistance/service-kit';
 import { applicationOf } from './application-of.ts';
 import { intakeRecord } from './outgoing-records.ts';
-import type { ProgramCatalogue } from './programs/program-catalogue.ts';
+import type { PublishedPrograms } from './programs/published-programs.ts';
 import { findVisible, type ReadDeps } from './read-application.ts';
 import { permits } from './status-machine.ts';
 import { optionalIdempotencyKey } from './submission/idempotency-key.ts';
@@ -10,7 +10,7 @@ import { applyTransitions, type Reason } from './transition.ts';
 
 export interface WithdrawDeps extends ReadDeps {
   sql: Sql;
-  programs: ProgramCatalogue;
+  published: PublishedPrograms;
   /** Called once a withdrawal is committed, with what is to be told. */
   onWithdrawn: () => void;
 }
@@ -29,7 +29,7 @@ export function withdrawApplication(deps: WithdrawDeps) {
       if (isRepeat(found, request.caller.owner, key)) {
         return withdrawn({ ...found, caseId: found.withdrawalCaseId }, { 'Idempotent-Replayed': 'true' });
       }
-      refuseUnlessPermitted(deps.programs, found);
+      await refuseUnlessPermitted(deps.published, found);
       if (await withdraw(deps, request, found, key)) return withdrawn(found);
     }
     throw new Error('the application kept changing while it was to be withdrawn');
@@ -42,7 +42,7 @@ const isRepeat = (found: Found, owner: string, key: string | null): boolean =>
   found.withdrawalKey === key &&
   found.withdrawalOwner === owner;
 
-function refuseUnlessPermitted(programs: ProgramCatalogue, found: Found): void {
+async function refuseUnlessPermitted(published: PublishedPrograms, found: Found): Promise<void> {
   const status = found.status as ApplicationStatus;
   if (status === 'withdrawn') {
     throw new ApiError(
@@ -50,15 +50,13 @@ function refuseUnlessPermitted(programs: ProgramCatalogue, found: Found): void {
       'This application was withdrawn before. Nothing more is to be done.',
     );
   }
-  const pack = programs.byDigest(found.programDigest, found.programCode)?.pack;
-  if (pack === undefined) throw new Error('the version of the program that it was taken under is not here');
-  if (permits('withdraw', status) && pack.withdrawal.permittedFrom.some((from) => from === status)) return;
-  const from = pack.withdrawal.permittedFrom;
+  const { permittedFrom } = (await published.versionOf(found)).pack.withdrawal;
+  if (permits('withdraw', status) && permittedFrom.some((from) => from === status)) return;
   throw new ApiError(
     'withdrawal_not_permitted',
-    from.length === 0
+    permittedFrom.length === 0
       ? 'Applications for this program cannot be withdrawn. Ask the agency that runs it.'
-      : `This application is ${status}; it can be withdrawn only while it is ${from.join(', ')}.`,
+      : `This application is ${status}; it can be withdrawn only while it is ${alternatives.format(permittedFrom)}.`,
   );
 }
 
@@ -81,7 +79,7 @@ async function withdraw(
       actor: caller.owner,
       action: 'application.withdrawn',
       requestId,
-      withdrawal: { owner: caller.owner, key },
+      withdrawal: { owner: caller.owner, key, caseId: found.caseId },
       records: isHandedOver(found) ? [intakeRecord('withdrawn', found, at)] : [],
     },
   ]);
@@ -103,6 +101,8 @@ const withdrawn = (found: Found, headers: Record<string, string> = {}): Answer =
   body: applicationOf({ ...found, status: 'withdrawn' }),
   headers,
 });
+
+const alternatives = new Intl.ListFormat('en', { type: 'disjunction' });
 
 const reason: Reason = {
   code: 'withdrawn_on_request',

@@ -1,6 +1,6 @@
 import type { KeyRing, Logger, Sql } from '@assistance/service-kit';
 import { evaluateRules } from '../programs/evaluate-rules.ts';
-import type { ProgramCatalogue } from '../programs/program-catalogue.ts';
+import type { PublishedPrograms } from '../programs/published-programs.ts';
 import { openAnswers } from '../submission/seal-answers.ts';
 import { applyTransitions, type Transition } from '../transition.ts';
 import { claimDue, type DueApplication } from './claim-due.ts';
@@ -10,7 +10,7 @@ import type { DecidingMetrics } from './deciding-metrics.ts';
 
 export interface DecideDeps {
   sql: Sql;
-  programs: ProgramCatalogue;
+  published: PublishedPrograms;
   keyRing: KeyRing;
   metrics: DecidingMetrics;
   log: Logger;
@@ -53,17 +53,15 @@ async function judgeOrLog(deps: DecideDeps, due: DueApplication): Promise<Transi
 }
 
 async function judge(
-  { programs, keyRing }: DecideDeps,
+  { published, keyRing }: DecideDeps,
   due: DueApplication,
 ): Promise<Transition | undefined> {
   const { applicationId, programCode, claimedAt, dataKey, answers } = due;
   if (due.status === 'eligible') {
     return due.pendingOutcome === null ? undefined : settlePending(due, due.pendingOutcome, claimedAt);
   }
-  const program = programs.byDigest(due.programDigest, programCode);
-  if (program === undefined)
-    throw new Error('the version of the program that it was taken under is not here');
-  const evaluation = await evaluateRules(program.pack, {
+  const { pack } = await published.versionOf(due);
+  const evaluation = await evaluateRules(pack, {
     programCode,
     channel: due.channel,
     submittedAt: due.submittedAt,

@@ -1,11 +1,12 @@
 import { createAnswersCheck } from './check-answers.ts';
 import { applicationFacts } from './facts-of.ts';
-import type { Condition, Conditions, ProgramPack, TemplatePack } from './program-pack.ts';
+import type { PackFile } from './pack-file.ts';
+import type { Condition, Conditions } from './program-pack.ts';
 
 /** What is wrong with a pack beyond its shape: a rule about a fact that nobody can give would send everyone to review. */
-export function checkPack(pack: ProgramPack | TemplatePack, folderName: string | undefined): string[] {
+export function checkPack({ kind, pack }: PackFile, folderName: string): string[] {
   const faults: string[] = [];
-  if ('code' in pack && pack.code !== folderName) faults.push('code must be the name of its folder');
+  if (kind === 'program' && pack.code !== folderName) faults.push('code must be the name of its folder');
   if (pack.effectiveTo !== null && pack.effectiveTo <= pack.effectiveFrom) {
     faults.push('effectiveTo must be after effectiveFrom');
   }

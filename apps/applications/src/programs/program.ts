@@ -6,7 +6,6 @@ import type { ProgramPack } from './program-pack.ts';
 /** A pack made ready: its digest, its compiled check of answers, its moments. */
 export interface Program {
   pack: ProgramPack;
-  /** SHA-256 of the pack's canonical JSON (of the template's, for a program that is made from one). */
   digest: string;
   effectiveFrom: Date;
   effectiveTo: Date | null;
@@ -14,19 +13,20 @@ export interface Program {
 }
 
 /** Throws when the schema of answers is not sound. */
-export function createProgram(pack: ProgramPack): Program {
+export function createProgram(pack: ProgramPack, digest: string): Program {
   return {
     pack,
-    digest: digestOf(pack),
+    digest,
     effectiveFrom: new Date(pack.effectiveFrom),
     effectiveTo: pack.effectiveTo === null ? null : new Date(pack.effectiveTo),
     checkAnswers: createAnswersCheck(pack.answersSchema),
   };
 }
 
-export const digestOf = (pack: object): string =>
+/** SHA-256 of a pack's canonical JSON (RFC 8785), as it was written: what the schema adds to it is not part of it. */
+export const digestOf = (written: unknown): string =>
   createHash('sha256')
-    .update(canonicalize(pack) ?? '')
+    .update(canonicalize(written) ?? '')
     .digest('hex');
 
 export const isInForce = ({ effectiveFrom, effectiveTo }: Program, at: Date): boolean =>

@@ -1,7 +1,10 @@
 import type { ErrorDetail } from '@assistance/types';
 
 const SEPARATOR = String.raw`[\s.\-\u2010-\u2015\u2212]`;
-const EMAIL = /[^\s@<>()]+@[^\s@<>()]+\.[^\s@<>().]+/u;
+// Begins with one character only, so that a long text is searched in linear time.
+const EMAIL = /[^\s@<>()]@[^\s@<>()]*[^\s@<>().]\.[^\s@<>().]/u;
+/** No number is longer, however it is spaced out. */
+const LONGEST_NUMBER = 64;
 const TAXPAYER_WITH_SEPARATORS = new RegExp(`^\\d{3}${SEPARATOR}+\\d{2}${SEPARATOR}+\\d{4}$`, 'u');
 const NINE_DIGITS = /^(\d{3})(\d{2})(\d{4})$/;
 const EXTENSION = String.raw`(?:\s*(?:x|ext\.?)\s*\d{1,6})?`;
@@ -20,7 +23,8 @@ const INTERNATIONAL_PHONE = new RegExp(
  */
 export function isDirectIdentifier(value: string): boolean {
   const text = value.normalize('NFKC').trim();
-  return EMAIL.test(text) || isTaxpayerNumber(text) || isPhoneNumber(text);
+  if (EMAIL.test(text)) return true;
+  return text.length <= LONGEST_NUMBER && (isTaxpayerNumber(text) || isPhoneNumber(text));
 }
 
 /** With separators its grouping says what it is; nine bare digits must be a number that could have been given out. */
@@ -47,7 +51,7 @@ export function referenceFaults(body: unknown, applicantRefPattern: RegExp | und
   const faults: ErrorDetail[] = [];
   if (typeof applicantRef === 'string') {
     if (applicantRefPattern === undefined) faults.push(...identifierFaults('/applicantRef', applicantRef));
-    else if (applicantRef !== '' && !applicantRefPattern.test(applicantRef)) {
+    else if (isOfUsualLength(applicantRef) && !applicantRefPattern.test(applicantRef)) {
       const message = 'must be an applicant reference in the form that this agency uses';
       faults.push({ pointer: '/applicantRef', code: 'invalid_format', message });
     }
@@ -55,6 +59,9 @@ export function referenceFaults(body: unknown, applicantRefPattern: RegExp | und
   if (typeof declarationId === 'string') faults.push(...identifierFaults('/declarationId', declarationId));
   return faults;
 }
+
+/** The shape refuses the others already; a pattern is not let loose on them. */
+const isOfUsualLength = (text: string): boolean => text !== '' && text.length <= 256;
 
 const identifierFaults = (pointer: string, value: string): ErrorDetail[] =>
   isDirectIdentifier(value)

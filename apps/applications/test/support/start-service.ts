@@ -20,6 +20,9 @@ import { createDecidingMetrics } from '../../src/deciding/deciding-metrics.ts';
 import { decideDue } from '../../src/deciding/decide-due.ts';
 import { PrismaClient } from '../../src/generated/prisma/client.ts';
 import { loadPrograms } from '../../src/programs/load-programs.ts';
+import { publishPrograms } from '../../src/programs/publish-programs.ts';
+import { createPublishedPrograms } from '../../src/programs/published-programs.ts';
+import { createTakeTurns } from '../../src/submission/take-turns.ts';
 
 const migrations = fileURLToPath(new URL('../../prisma/migrations', import.meta.url));
 export const programsFolder = fileURLToPath(new URL('../../programs', import.meta.url));
@@ -104,16 +107,20 @@ async function start({
   // jest cannot load a module twice at once, and the client loads its query compiler on first use.
   await prisma.$connect();
   const programs = overrides.programs ?? (await loadPrograms(programsFolder, ['agency', 'sandbox']));
+  await publishPrograms(prisma, programs.files);
+  const published = createPublishedPrograms({ catalogue: programs, sql: prisma });
   const keyRing = overrides.keyRing ?? createKeyRing(keyRingConfig);
   const decideOnce = (): Promise<boolean> =>
-    decideDue({ sql: prisma, programs, keyRing, metrics: decidingMetrics, log, onDecided: () => undefined });
+    decideDue({ sql: prisma, published, keyRing, metrics: decidingMetrics, log, onDecided: () => undefined });
   const deciding = new PollLoop({ name: 'deciding', intervalMs: 50, log, turn: decideOnce });
   const deps: AppDeps = {
     prisma,
     sql: prisma,
     programs,
+    published,
     keyRing,
     fingerprintKeys: { id: 'i1', key: keys.fingerprintKey, previous: {} },
+    takeTurns: createTakeTurns({ timeoutMs: 5_000 }),
     cursors: createCursorCodec(keys.cursorKey),
     visibility: {
       partners: new Set([`${issuer.issuer}#other-partner`]),
