@@ -88,10 +88,9 @@ export class LocalPlatform {
     this.#ledger.close();
     for (const close of this.#closers) close();
     rmSync(this.#files.platform, { force: true });
-    const closed = this.#supervisor.close();
-    if (this.#describe === undefined) await endLeftBehind(this.#files.ledger);
-    await closed;
-    await endLeftBehind(this.#files.ledger);
+    await this.#supervisor.closeServices();
+    await endLeftBehind(this.#files.ledger); // also what is only about to start, and tools that still run
+    await this.#supervisor.close();
     releaseLocalDir(this.#settings.localDir);
   }
 

@@ -57,9 +57,14 @@ export class SupervisedProcess extends EventEmitter<{ change: []; trouble: [stri
     while (this.#running === null && !this.#held && !this.#closed) await once(this, 'change');
   }
 
-  async close(): Promise<void> {
+  /** From now on it is not started again. */
+  dismiss(): void {
     this.#closed = true;
     this.emit('change');
+  }
+
+  async close(): Promise<void> {
+    this.dismiss();
     await this.#gone();
   }
 

@@ -1,6 +1,8 @@
 import type { ProcessSpec } from './supervised-process.ts';
 import { SupervisedProcess } from './supervised-process.ts';
 
+const foundations = ['postgres', 'kafka'];
+
 interface Listeners {
   /** Something came, went or was replaced. */
   onChange: () => void;
@@ -39,14 +41,19 @@ export class Supervisor {
     return Object.fromEntries(running.map((process) => [process.name, process.pid!]));
   }
 
-  /** Ends all: first what nobody depends on, in the end Postgres and Kafka. */
-  async close(): Promise<void> {
+  /** Ends all but Postgres and Kafka, on which they depend to stop well; nothing is started again. */
+  async closeServices(): Promise<void> {
     this.#closing = true;
-    const foundations = ['postgres', 'kafka'];
     const all = [...this.#processes.values()];
+    for (const supervised of all) supervised.dismiss();
     await Promise.all(
-      all.filter(({ name }) => !foundations.includes(name)).map((process) => process.close()),
+      all.filter(({ name }) => !foundations.includes(name)).map((service) => service.close()),
     );
-    await Promise.all(all.map((process) => process.close()));
+  }
+
+  /** Ends all, Postgres and Kafka last. */
+  async close(): Promise<void> {
+    await this.closeServices();
+    await Promise.all([...this.#processes.values()].map((supervised) => supervised.close()));
   }
 }
