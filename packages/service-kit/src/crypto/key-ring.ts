@@ -8,10 +8,12 @@ const key32 = z.base64().refine((text) => Buffer.from(text, 'base64').length ===
   error: 'must be base64 of 32 bytes',
 });
 
+const keyId = z.string().regex(/^[A-Za-z0-9_-]{1,32}$/, { error: 'must be 1 to 32 letters, digits, _ or -' });
+
 /** `{"current":"k1","keys":{"k1":"<base64 of 32 bytes>"}}`: `current` seals, every key of the ring opens. */
 export const keyRingConfig = z
-  .object({ current: z.string().regex(/^[A-Za-z0-9_-]{1,32}$/), keys: z.record(z.string(), key32) })
-  .refine((ring) => ring.keys[ring.current] !== undefined, { error: 'current must name one of keys' });
+  .object({ current: keyId, keys: z.record(keyId, key32) })
+  .refine((ring) => Object.hasOwn(ring.keys, ring.current), { error: 'current must name one of keys' });
 export type KeyRingConfig = z.infer<typeof keyRingConfig>;
 
 export interface KeyRing {

@@ -4,7 +4,9 @@ import { PollLoop } from '../runtime/poll-loop.ts';
 import type { Part } from '../runtime/run-service.ts';
 import type { Sql } from './sql.ts';
 
-/** Asks the database each second whether it is there and can write; readiness follows. */
+const askWritable = `select not pg_is_in_recovery() and current_setting('transaction_read_only') = 'off' as writable`;
+
+/** Asks the database each second whether it is there and can be written to; readiness follows. */
 export function createDatabaseCheck({ sql, log }: { sql: Sql; log: Logger }): Part & Dependency {
   let ready = false;
   const loop = new PollLoop({
@@ -13,7 +15,8 @@ export function createDatabaseCheck({ sql, log }: { sql: Sql; log: Logger }): Pa
     log,
     turn: async () => {
       try {
-        await sql.$queryRawUnsafe('select 1');
+        const [answer] = await sql.$queryRawUnsafe<{ writable: boolean }[]>(askWritable);
+        if (answer?.writable !== true) throw new Error('the database takes no writes');
         if (!ready) log.info('database.reachable');
         ready = true;
       } catch (error) {

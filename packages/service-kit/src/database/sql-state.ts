@@ -11,24 +11,26 @@ export function sqlStateOf(error: unknown): string | undefined {
   return undefined;
 }
 
-/** The name of the unique index or constraint that a row would have broken, or undefined. */
+/** A row like it is there already. */
 export const isUniqueViolation = (error: unknown): boolean => sqlStateOf(error) === '23505';
 
 /** The data itself cannot be stored (class 22, 23): trying again changes nothing. */
 export const isDataFault = (error: unknown): boolean => /^2[23]/.test(sqlStateOf(error) ?? '');
 
 /**
- * The database, or the way to it, is away for the moment: connections (class 08), shutdown and recovery (57P0x), too many
- * connections or no space (class 53), read-only after a failover (25006), or the driver could not reach it at all.
+ * The database, or the way to it, is away or too busy for the moment, so the same again may pass: connections (class 08),
+ * shutdown and recovery (57P0x), a statement or a lock that took too long (57014, 55P03), a deadlock or conflict (class 40),
+ * too many connections or no space (class 53), read-only after a failover (25006), a system error (class 58), or the driver
+ * could not reach it at all.
  */
 export function isUnavailable(error: unknown): boolean {
   const state = sqlStateOf(error);
-  if (state !== undefined) return /^(08|53|57P0|25006|58)/.test(state);
+  if (state !== undefined) return /^(08|40|53|57P0|57014|55P03|25006|58)/.test(state);
   for (let current: unknown = error, depth = 0; isObject(current) && depth < 6; depth++) {
     const { code, message, kind } = current;
     if (
       typeof code === 'string' &&
-      /^(P1001|P1002|P1008|P1017|P2024|ECONN\w+|EPIPE|ETIMEDOUT|ENOTFOUND|EAI_AGAIN)$/.test(code)
+      /^(P1001|P1002|P1008|P1017|P2024|P2028|ECONN\w+|EPIPE|ETIMEDOUT|ENOTFOUND|EAI_AGAIN)$/.test(code)
     ) {
       return true;
     }
@@ -36,7 +38,9 @@ export function isUnavailable(error: unknown): boolean {
       return true;
     if (
       typeof message === 'string' &&
-      /Connection terminated|timeout exceeded when trying to connect|Can't reach database/.test(message)
+      /Connection terminated|timeout exceeded when trying to connect|Query read timeout|Can't reach database/.test(
+        message,
+      )
     ) {
       return true;
     }

@@ -3,6 +3,7 @@ import type { ErrorBody } from '@assistance/types';
 import { isUnavailable } from '../database/sql-state.ts';
 import type { Logger } from '../runtime/logger.ts';
 import { ApiError, unavailable } from './api-error.ts';
+import { boundedDetails } from './bounded-details.ts';
 import { contextOf } from './request-context.ts';
 
 /** The one place that decides what a caller sees of an error. What is unknown is 500, logged once, and says nothing. */
@@ -26,13 +27,16 @@ export const errorBodyOf = (error: ApiError, requestId: string): ErrorBody => ({
   code: error.code,
   message: error.message,
   requestId,
-  ...(error.details === undefined ? {} : { details: error.details }),
+  ...(error.details === undefined ? {} : { details: boundedDetails(error.details) }),
 });
 
 export function sendJson(response: Response, status: number, body: unknown): void {
-  const bytes = Buffer.from(JSON.stringify(body));
-  response.status(status);
   response.setHeader('Content-Type', 'application/json; charset=utf-8');
+  sendBytes(response, status, Buffer.from(JSON.stringify(body)));
+}
+
+export function sendBytes(response: Response, status: number, bytes: Buffer): void {
+  response.status(status);
   response.setHeader('Content-Length', bytes.length);
   response.end(bytes);
 }

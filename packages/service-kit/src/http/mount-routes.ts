@@ -6,7 +6,7 @@ import { createAuthenticate } from '../auth/authenticate.ts';
 import { requireScope } from '../auth/require-scope.ts';
 import type { Logger } from '../runtime/logger.ts';
 import { ApiError } from './api-error.ts';
-import { createAnswerError, sendJson } from './answer-error.ts';
+import { createAnswerError, sendBytes, sendJson } from './answer-error.ts';
 import { jsonFaults } from './json-faults.ts';
 import { parseQuery } from './parse-query.ts';
 import { createRateLimit, createUnauthorizedLimit } from './rate-limit.ts';
@@ -86,7 +86,7 @@ export function mountRoutes(app: Express, options: MountOptions): void {
   const limitRate = createRateLimit(options.rateLimitPerSecond);
   for (const path of new Set(routes.map((each) => each.path))) {
     const here = routes.filter((each) => each.path === path);
-    const point = router.route(path);
+    const point = router.route(basePath + path);
     for (const each of here) {
       const steps = [
         nameRoute(basePath + path),
@@ -98,7 +98,7 @@ export function mountRoutes(app: Express, options: MountOptions): void {
     }
     point.all(nameRoute(basePath + path), refuseMethod(here));
   }
-  app.use(basePath, router);
+  app.use(router);
   app.use(refusePath);
   app.use(createAnswerError(log));
 }
@@ -179,6 +179,6 @@ function checkBody(route: Route, body: unknown): unknown {
 function sendAnswer(response: Response, { status, body, headers = {} }: Answer): void {
   for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
   if (body === undefined) response.status(status).end();
-  else if (typeof body === 'string') response.status(status).end(body);
+  else if (typeof body === 'string') sendBytes(response, status, Buffer.from(body));
   else sendJson(response, status, body);
 }

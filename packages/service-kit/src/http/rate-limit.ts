@@ -1,7 +1,10 @@
 import type { Request, Response } from 'express';
 import { ipKeyGenerator, rateLimit, type RateLimitRequestHandler } from 'express-rate-limit';
 import { ApiError } from './api-error.ts';
+import { FixedWindowStore } from './fixed-window-store.ts';
 import { contextOf } from './request-context.ts';
+
+const WINDOW_MS = 1_000;
 
 /** Per owner and instance; `RateLimit` and `RateLimit-Policy` as in the IETF draft 8; 429 with `Retry-After`. */
 export const createRateLimit = (perSecond: number): RateLimitRequestHandler =>
@@ -16,8 +19,9 @@ function createLimit(
   keyGenerator: (request: Request, response: Response) => string,
 ): RateLimitRequestHandler {
   return rateLimit({
-    windowMs: 1_000,
+    windowMs: WINDOW_MS,
     limit: perSecond,
+    store: new FixedWindowStore(WINDOW_MS),
     standardHeaders: 'draft-8',
     legacyHeaders: false,
     validate: false,

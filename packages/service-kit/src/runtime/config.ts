@@ -61,13 +61,14 @@ export const serviceConfig = z.object({
 });
 
 /**
- * Reads the environment once, at the start. Every fault is named at once, by variable, never with its value (it may be
- * a secret), and the process ends with 1.
+ * Reads the environment once, at the start; a variable that is empty counts as not set. Every fault is named at once, by
+ * variable, never with its value (it may be a secret), and the process ends with 1.
  */
 export function readConfig<T extends z.ZodType>(schema: T, env: NodeJS.ProcessEnv): z.output<T> {
-  const parsed = schema.safeParse(env);
+  const given = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== ''));
+  const parsed = schema.safeParse(given);
   if (parsed.success) return parsed.data;
-  const faults = configFaults(parsed.error, env);
+  const faults = configFaults(parsed.error, given);
   process.stderr.write(`The configuration is not usable:\n${faults.map((fault) => `  ${fault}\n`).join('')}`);
   process.exit(1);
 }

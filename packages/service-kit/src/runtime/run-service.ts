@@ -34,9 +34,11 @@ export async function runService(options: {
       process.exit(1);
     }, STOP_DEADLINE_MS).unref();
     for (const part of started.reverse()) {
-      await Promise.resolve(part.stop()).catch((error: unknown) => {
+      try {
+        await part.stop();
+      } catch (error) {
         log.error({ part: part.name, err: error }, 'service.part_stop_failed');
-      });
+      }
     }
     log.info('service.stopped');
     process.exit(exitCode);
