@@ -1,6 +1,6 @@
 import { Engine, type TopLevelCondition } from 'json-rules-engine';
 import { factsOf, type Submission } from './facts-of.ts';
-import type { Conditions, ProgramPack, Rule } from './program-pack.ts';
+import type { Condition, Conditions, ProgramPack, Rule } from './program-pack.ts';
 import { ruleOperators, UnusableFact } from './rule-operators.ts';
 
 /** What a rule said. A rule that concerns someone else is `met`. */
@@ -43,10 +43,26 @@ async function outcomeOf(rule: Rule, facts: Record<string, unknown>): Promise<Ru
 }
 
 async function holds(conditions: Conditions, facts: Record<string, unknown>): Promise<boolean> {
-  const engine = new Engine([{ conditions: conditions as TopLevelCondition, event: { type: 'holds' } }]);
+  const engine = new Engine([{ conditions: inOrder(conditions), event: { type: 'holds' } }]);
   for (const [name, compare] of Object.entries(ruleOperators)) engine.addOperator(name, compare);
   const { events } = await engine.run(facts);
   return events.length > 0;
+}
+
+/**
+ * The engine asks all of a list at once, unless priorities make it ask one after the other. In order, a fact that is
+ * missing does not matter behind one that has settled the list.
+ */
+function inOrder(conditions: Conditions): TopLevelCondition {
+  const ranked = (list: Condition[]): Condition[] =>
+    list.map((each, index) => ({ ...asOrdered(each), priority: list.length - index }));
+  const asOrdered = (condition: Condition): Condition => {
+    if ('all' in condition) return { all: ranked(condition.all) };
+    if ('any' in condition) return { any: ranked(condition.any) };
+    if ('not' in condition) return { not: asOrdered(condition.not) };
+    return condition;
+  };
+  return asOrdered(conditions) as TopLevelCondition;
 }
 
 const isWantingFact = (error: unknown): boolean =>
