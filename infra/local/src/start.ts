@@ -31,7 +31,8 @@ async function main(settings: PlatformSettings): Promise<void> {
   const addresses = await platform.open();
   progress.say(`  Ready after ${seconds(performance.now() - startedAt)}\n`);
   const worked = settings.deployment === 'agency' || (await showMainJob(addresses));
-  if (settings.once) return end(worked ? 0 : 1, 'Stopping …');
+  if (settings.once)
+    return end(worked ? 0 : 1, worked ? 'Stopping …' : `See ${localFiles(settings.localDir).logs}`);
   showAddresses(addresses, settings);
 }
 
@@ -39,7 +40,8 @@ async function main(settings: PlatformSettings): Promise<void> {
 function end(code: number, message: string): Promise<void> {
   return (ending ??= (async () => {
     progress.end();
-    progress.say(`\n${message}`);
+    if (code === 0) progress.say(`\n${message}`);
+    else console.error(`\n${message}`);
     await platform?.close();
     process.exit(code);
   })());

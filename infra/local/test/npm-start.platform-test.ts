@@ -1,0 +1,163 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { HTTP, type CloudEvent } from 'cloudevents';
+import got, { type Got } from 'got';
+import { Webhook as StandardWebhook } from 'standardwebhooks';
+import Stripe from 'stripe';
+import { Webhook as SvixWebhook } from 'svix';
+import { waitUntil } from '@assistance/test-kit';
+import { freePort } from '../src/free-port.ts';
+import { getToken, runMainJob, type Delivery } from '../src/main-job.ts';
+import { paths } from '../src/paths.ts';
+import type { Platform } from '../src/platform-file.ts';
+import { readmeCommands } from '../src/readme-commands.ts';
+import { startTimeOf } from '../src/start-time-of.ts';
+import { npmStart, processesOf, untilUp, type Started } from './support/npm-start.ts';
+
+let localDir: string;
+let port: number;
+let started: Started;
+let platform: Platform;
+let partner: Got;
+let firstRun: { code: number | null; output: string };
+
+beforeAll(async () => {
+  localDir = mkdtempSync(join(tmpdir(), 'platform-test-'));
+  chmodSync(localDir, 0o755); // Postgres runs as another user than root
+  port = await freePort();
+  const once = npmStart(localDir, port, '--once');
+  firstRun = { code: await once.exited, output: once.output() };
+  started = npmStart(localDir, port);
+  platform = await untilUp(started);
+  const client = platform.clients.find(({ clientId }) => clientId === 'partner')!;
+  const bearer = await getToken(platform, client.clientId, client.clientSecret!);
+  partner = got.extend({
+    headers: { authorization: `Bearer ${bearer}` },
+    throwHttpErrors: false,
+    retry: { limit: 0 },
+  });
+});
+
+afterAll(async () => {
+  if (started?.child.exitCode === null && started.child.signalCode === null) await started.pressCtrlC();
+  await waitUntil(() => processesOf(localDir).length === 0, { timeoutMs: 20_000 });
+  rmSync(localDir, { recursive: true, force: true });
+});
+
+const headersOf = ({ headers }: Delivery) => headers as Record<string, string>;
+
+/** The body with one bit of its last value changed: still JSON, but not what was signed. */
+function changed(body: string): string {
+  const bytes = Buffer.from(body);
+  const at = body.lastIndexOf('"') - 1;
+  bytes[at]! ^= 1;
+  return bytes.toString();
+}
+
+test('--once starts on an empty folder, shows the main job as a story, and ends with 0', () => {
+  expect(firstRun.output).toMatch(
+    /signed in.*subscribed.*submitted.*decided +eligible.*handed over.*decided +awarded.*verified.*It works/s,
+  );
+  expect(firstRun.output).toMatch(/delivered +application.decided awarded/);
+  expect(firstRun.code).toBe(0);
+});
+
+test('the next start finds the data of the first again', async () => {
+  const list = await partner(`${platform.applications}/applications?programCode=HEATING-AID`).json<{
+    data: unknown[];
+  }>();
+  expect(list.data.length).toBe(2);
+});
+
+test('platform.json names every process, by its own pid', () => {
+  expect(Object.keys(platform.processes).sort()).toEqual(
+    [...['applications', 'subscriptions', 'webhook-dispatcher', 'sandbox'], ...['kafka', 'postgres']].sort(),
+  );
+  expect(Object.values(platform.processes).map((pid) => startTimeOf(pid) !== undefined)).not.toContain(false);
+  const postmaster = readFileSync(join(localDir, 'postgres', 'postmaster.pid'), 'utf8').split('\n')[0];
+  expect(platform.processes['postgres']).toBe(Number(postmaster));
+});
+
+test("deliveries verify with other people's libraries, each exactly once, and no longer with one byte changed", async () => {
+  const { deliveries, signingSecret } = await runMainJob(platform, () => {});
+  expect(deliveries.map(({ event }) => event.id)).toEqual([
+    ...new Set(deliveries.map(({ event }) => event.id)),
+  ]);
+  const stripe = new Stripe('sk_test_unused');
+  const standard = new StandardWebhook(signingSecret);
+  const svix = new SvixWebhook(signingSecret);
+  for (const delivery of deliveries) {
+    const headers = headersOf(delivery);
+    const verifiers = {
+      stripe: (body: string) =>
+        stripe.webhooks.constructEvent(body, headers['x-service-signature']!, signingSecret),
+      standardwebhooks: (body: string) => standard.verify(body, headers),
+      svix: (body: string) => svix.verify(body, headers),
+    };
+    for (const verify of Object.values(verifiers)) {
+      expect(() => verify(delivery.body)).not.toThrow();
+      expect(() => verify(changed(delivery.body))).toThrow();
+    }
+    const event = HTTP.toEvent({ headers, body: delivery.body }) as CloudEvent<unknown>;
+    expect(event.validate()).toBe(true);
+    expect(event).toMatchObject({ id: delivery.event.id, type: delivery.event.type, specversion: '1.0' });
+  }
+});
+
+test('50 identical submissions at once make one application and give 50 equal answers', async () => {
+  const json = {
+    programCode: 'FIFTY-AT-ONCE',
+    channel: 'web',
+    applicantRef: 'applicant-50',
+    answers: { size: 3 },
+  };
+  const headers = { 'idempotency-key': crypto.randomUUID() };
+  const answers = await Promise.all(
+    Array.from({ length: 50 }, () =>
+      partner.post(`${platform.applications}/applications`, { headers, json }),
+    ),
+  );
+  expect(new Set(answers.map(({ statusCode }) => statusCode))).toEqual(new Set([201]));
+  expect(new Set(answers.map(({ body }) => body)).size).toBe(1);
+  const list = partner(`${platform.applications}/applications?programCode=FIFTY-AT-ONCE`);
+  expect((await list.json<{ data: unknown[] }>()).data).toHaveLength(1);
+});
+
+test("the README's commands work as pasted", async () => {
+  const commands = readmeCommands(readFileSync(join(paths.root, 'README.md'), 'utf8'), 'Try it')
+    .replaceAll('http://localhost:8080', platform.gateway)
+    .replaceAll('.local/', `${localDir}/`);
+  const strict = 'set -euo pipefail\ncurl() { command curl --fail-with-body "$@"; }\n';
+  const shell = spawn('bash', ['-c', strict + commands], { cwd: paths.root });
+  let output = '';
+  for (const stream of [shell.stdout, shell.stderr]) stream.on('data', (chunk) => (output += String(chunk)));
+  const [code] = await once(shell, 'exit');
+  expect(`${output}exit code ${code}`).toMatch(/exit code 0$/);
+});
+
+test('a killed service comes back within seconds, on the same address', async () => {
+  const pid = platform.processes['applications']!;
+  process.kill(pid, 'SIGKILL');
+  await waitUntil(() => (started.platform().processes['applications'] ?? pid) !== pid);
+  await waitUntil(async () => (await partner(`${platform.applications}/applications`)).statusCode === 200, {
+    timeoutMs: 10_000,
+  });
+  expect(started.platform().services).toEqual(platform.services);
+});
+
+test('a second start in the same folder is refused and does no harm', async () => {
+  const second = npmStart(localDir, port);
+  expect(await second.exited).toBe(1);
+  expect(second.output()).toContain(`The platform runs already, at ${platform.gateway}`);
+  expect((await partner(`${platform.applications}/applications`)).statusCode).toBe(200);
+});
+
+test('Ctrl-C leaves no process and no platform.json', async () => {
+  await started.pressCtrlC();
+  await waitUntil(() => processesOf(localDir).length === 0, { timeoutMs: 15_000 });
+  expect(existsSync(join(localDir, 'platform.json'))).toBe(false);
+});
