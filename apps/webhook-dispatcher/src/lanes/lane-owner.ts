@@ -485,21 +485,24 @@ export class LaneOwner implements Part {
     this.pump(subscription);
   }
 
+  /** What is under way pumps when it ends; here is noted what only time brings. */
   private remember(subscription: SubscriptionLanes, now: number): void {
     const { holdUntil } = subscription.judgement;
-    const dueAt =
-      subscription.status === 'active'
-        ? Math.min(...subscription.lanes().map((lane) => (lane.retries.length > 0 ? now : lane.nextDueAt)))
-        : now;
-    const wakeAt = holdUntil !== null && holdUntil > now ? Math.max(holdUntil, dueAt) : dueAt;
+    const dueAts = subscription.lanes().map((lane) => {
+      if (lane.hasJob()) return now;
+      return subscription.status === 'active' && !lane.loadingDue ? lane.nextDueAt : Infinity;
+    });
+    const heldUntil = holdUntil !== null && holdUntil > now ? holdUntil : 0;
+    const probes = subscription.status === 'failing' && subscription.inFlight === 0;
+    const wakeAt = Math.max(heldUntil, probes && heldUntil > 0 ? 0 : Math.min(...dueAts));
     if (wakeAt === Infinity || (wakeAt <= now && subscription.inFlight > 0)) this.timed.delete(subscription);
     else this.timed.set(subscription, wakeAt);
   }
 
   private pumpDue(): void {
     const now = this.now();
-    for (const [subscription, wakeAt] of this.timed) {
-      if (wakeAt > now) continue;
+    const due = [...this.timed].filter(([, wakeAt]) => wakeAt <= now);
+    for (const [subscription] of due) {
       this.timed.delete(subscription);
       this.pump(subscription);
     }
@@ -508,10 +511,9 @@ export class LaneOwner implements Part {
   private pumpAfterRecording(subscriptions: Set<SubscriptionLanes>): void {
     for (const subscription of subscriptions) this.pump(subscription);
     if (this.recorder.isFull) return;
-    for (const subscription of this.stalled) {
-      this.stalled.delete(subscription);
-      this.pump(subscription);
-    }
+    const stalled = [...this.stalled];
+    this.stalled.clear();
+    for (const subscription of stalled) this.pump(subscription);
   }
 
   private async hasNewSpans({ live }: SubscriptionLanes): Promise<boolean> {

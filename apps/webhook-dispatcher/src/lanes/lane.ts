@@ -88,9 +88,12 @@ export class Lane {
     );
   }
 
-  /** A new event of the log. A lane that is behind passes it over and reads it later. */
+  /**
+   * A new event of the log. A lane that is behind passes it over and reads it later; one that has read it already,
+   * because its own read was ahead, passes it over too.
+   */
   offer(event: LogEvent): void {
-    if (!this.takes(event)) return;
+    if (event.seq <= this.readUpTo || !this.takes(event)) return;
     if (this.reading !== undefined) {
       if (this.reading.arrived.length < LANE_MEMORY) this.reading.arrived.push(event);
       else this.reading.overflown = true;
@@ -138,7 +141,7 @@ export class Lane {
     this.readUpTo = Math.max(this.readUpTo, events.at(-1)?.seq ?? 0);
     if (!complete || reading.overflown) return;
     this.isBehind = false;
-    for (const event of reading.arrived) if (event.seq > this.readUpTo) this.offer(event);
+    for (const event of reading.arrived) this.offer(event);
   }
 
   abandonRead(reading: Reading): void {

@@ -1,0 +1,233 @@
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { CloudEvent, HTTP } from 'cloudevents';
+import { Webhook as StandardWebhook } from 'standardwebhooks';
+import Stripe from 'stripe';
+import { Webhook as SvixWebhook } from 'svix';
+import { createReceiver, waitUntil, type Receiver } from '@assistance/test-kit';
+import {
+  createSurroundings,
+  startDispatcher,
+  type Dispatcher,
+  type Surroundings,
+} from './start-dispatcher.ts';
+
+let surroundings: Surroundings;
+let dispatcher: Dispatcher;
+let receiver: Receiver;
+
+beforeAll(async () => {
+  surroundings = await createSurroundings();
+  dispatcher = await startDispatcher(surroundings, {
+    RETRY_BASE_MS: '40',
+    RETRY_FACTOR: '1.5',
+    RETRY_MAX_ATTEMPTS: '3',
+    DELIVERY_TIMEOUT_MS: '1000',
+    FAILING_AFTER_MS: '3600000',
+  });
+}, 60_000);
+
+afterAll(async () => {
+  await dispatcher?.stop();
+  await surroundings?.close();
+}, 30_000);
+
+beforeEach(async () => {
+  receiver = await createReceiver();
+});
+
+afterEach(() => receiver.close());
+
+const idsOf = (of: Receiver): string[] => of.received.map(({ headers }) => String(headers['webhook-id']));
+
+const hasAll = (of: Receiver, ids: string[]): boolean => {
+  const received = new Set(idsOf(of));
+  return ids.every((id) => received.has(id));
+};
+
+test('an event reaches its subscriber once, as the bytes that came, signed for the libraries of the field', async () => {
+  const { secret } = await surroundings.subscribe({ callbackUrl: `${receiver.url}/hook` });
+  const [id] = await surroundings.publishEvents(1);
+  const delivery = await receiver.waitFor(({ headers }) => headers['webhook-id'] === id);
+
+  expect(delivery.method).toBe('POST');
+  expect(delivery.path).toBe('/hook');
+  expect(delivery.headers['content-type']).toBe('application/cloudevents+json; charset=utf-8');
+  expect(JSON.parse(delivery.body)).toMatchObject({ specversion: '1.0', id, type: 'document.available' });
+  const headers = delivery.headers as Record<string, string>;
+  expect(new StandardWebhook(secret).verify(delivery.body, headers)).toBeTruthy();
+  expect(() => new SvixWebhook(secret).verify(delivery.body, headers)).not.toThrow();
+  const stripe = new Stripe('sk_test_unused');
+  const signature = String(headers['x-service-signature']);
+  expect(stripe.webhooks.constructEvent(delivery.body, signature, secret)).toBeTruthy();
+  expect(() => stripe.webhooks.constructEvent(`${delivery.body} `, signature, secret)).toThrow();
+  expect(HTTP.toEvent({ headers, body: delivery.body })).toBeInstanceOf(CloudEvent);
+});
+
+test('many events reach each of several subscribers exactly once', async () => {
+  const others = await Promise.all([createReceiver(), createReceiver()]);
+  for (const { url } of [receiver, ...others]) await surroundings.subscribe({ callbackUrl: url });
+  const ids = await surroundings.publishEvents(1_500);
+  for (const each of [receiver, ...others]) {
+    await waitUntil(() => hasAll(each, ids), {
+      timeoutMs: 20_000,
+      intervalMs: 100,
+    });
+    const wanted = new Set(ids);
+    expect(idsOf(each).filter((id) => wanted.has(id))).toHaveLength(ids.length);
+  }
+  await Promise.all(others.map((each) => each.close()));
+}, 40_000);
+
+test('an event published twice is delivered once', async () => {
+  await surroundings.subscribe({ callbackUrl: receiver.url });
+  const [id] = await surroundings.publishEvents(1);
+  await receiver.waitFor(({ headers }) => headers['webhook-id'] === id);
+  const [event] = await surroundings.prisma.event.findMany({ where: { webhookId: id! } });
+  await surroundings.publisher.publish([
+    {
+      topic: 'assistance.events.document-available.v1',
+      key: event!.subject,
+      value: Buffer.from(event!.body),
+      headers: {},
+    },
+  ]);
+  const [later] = await surroundings.publishEvents(1, { subject: event!.subject });
+  await receiver.waitFor(({ headers }) => headers['webhook-id'] === later);
+  expect(idsOf(receiver).filter((each) => each === id)).toHaveLength(1);
+});
+
+test('a failed delivery is tried again with the same id and a fresh signature until it succeeds', async () => {
+  receiver.respond((_request, number) => ({ status: number < 3 ? 500 : 204 }));
+  const { record, secret } = await surroundings.subscribe({ callbackUrl: receiver.url });
+  const [id] = await surroundings.publishEvents(1);
+  const attempts = await receiver.waitForCount(3);
+  expect(idsOf(receiver)).toEqual([id, id, id]);
+  expect(new Set(attempts.map(({ body }) => body)).size).toBe(1);
+  for (const { body, headers } of attempts)
+    new SvixWebhook(secret).verify(body, headers as Record<string, string>);
+  await waitUntil(async () => {
+    const [delivery] = await deliveriesOf(record.subscriptionId);
+    return delivery?.attempts === 3;
+  });
+  expect(await unsettledOf(record.subscriptionId)).toHaveLength(0);
+});
+
+test('a delivery that runs out of attempts is dead and stays visible', async () => {
+  receiver.respond(() => ({ status: 503, body: 'closed for today' }));
+  const { record } = await surroundings.subscribe({ callbackUrl: receiver.url });
+  await surroundings.publishEvents(1);
+  const dead = await waitUntil(async () =>
+    (await unsettledOf(record.subscriptionId)).find(({ state }) => state === 'dead'),
+  );
+  expect(dead).toMatchObject({ attempts: 3, reason: 'http_status', responseStatus: 503 });
+  expect(await surroundings.prisma.attempt.count({ where: { laneNo: dead.laneNo, seq: dead.seq } })).toBe(3);
+  expect(receiver.received).toHaveLength(3);
+});
+
+test('a receiver that hangs is given up at the deadline, and holds up only its own lane', async () => {
+  const hanging = await createReceiver();
+  hanging.respond(() => new Promise(() => undefined));
+  const { record } = await surroundings.subscribe({ callbackUrl: hanging.url });
+  await surroundings.subscribe({ callbackUrl: receiver.url });
+  await waitForLanes(2);
+  const ids = await surroundings.publishEvents(50);
+  await waitUntil(() => hasAll(receiver, ids), { timeoutMs: 900 });
+  await waitUntil(async () =>
+    (await unsettledOf(record.subscriptionId)).some(({ reason }) => reason === 'timeout'),
+  );
+  await hanging.close();
+});
+
+test('paused means buffered: what arrived is delivered in order on resume, nothing is skipped', async () => {
+  const { change, record } = await surroundings.subscribe({ callbackUrl: receiver.url });
+  const [first] = await surroundings.publishEvents(1);
+  await receiver.waitFor(({ headers }) => headers['webhook-id'] === first);
+  await change({ status: 'paused', statusEpoch: 2 });
+  await waitForVersion(record.subscriptionId, 2);
+  const ids = await surroundings.publishEvents(200);
+  await waitUntil(
+    async () => (await surroundings.prisma.event.count({ where: { webhookId: { in: ids } } })) === 200,
+  );
+  expect(idsOf(receiver)).toEqual([first]);
+  await change({ status: 'active', statusEpoch: 3 });
+  await waitUntil(() => hasAll(receiver, ids));
+  expect(idsOf(receiver)).toHaveLength(201);
+});
+
+test('a deleted subscription gets nothing more', async () => {
+  const { change, record } = await surroundings.subscribe({ callbackUrl: receiver.url });
+  const [first] = await surroundings.publishEvents(1);
+  await receiver.waitFor(({ headers }) => headers['webhook-id'] === first);
+  await change({ status: 'deleted' });
+  await waitForVersion(record.subscriptionId, 2);
+  const witness = await createReceiver();
+  await surroundings.subscribe({ callbackUrl: witness.url });
+  const [id] = await surroundings.publishEvents(1);
+  await witness.waitFor(({ headers }) => headers['webhook-id'] === id);
+  expect(idsOf(receiver)).toEqual([first]);
+  await witness.close();
+});
+
+test('a type that is added begins with the change, one that is removed ends with it', async () => {
+  const { change, record } = await surroundings.subscribe({ callbackUrl: receiver.url, eventTypes: [] });
+  await waitForVersion(record.subscriptionId, 1);
+  const addedAt = new Date(Date.now() + 5_000).toISOString();
+  await change({ eventTypes: [{ type: 'document.available', addedAt }] });
+  const [wanted] = await surroundings.publishEvents(1);
+  await receiver.waitFor(({ headers }) => headers['webhook-id'] === wanted);
+  await change({ eventTypes: [] });
+  await waitForVersion(record.subscriptionId, 3);
+  const witness = await createReceiver();
+  await surroundings.subscribe({ callbackUrl: witness.url });
+  const [unwanted] = await surroundings.publishEvents(1);
+  await witness.waitFor(({ headers }) => headers['webhook-id'] === unwanted);
+  expect(idsOf(receiver)).not.toContain(unwanted);
+  expect(idsOf(receiver)).toContain(wanted);
+  await witness.close();
+});
+
+test('what is no event goes to the dead-letter topic and holds up nothing', async () => {
+  await surroundings.subscribe({ callbackUrl: receiver.url });
+  const topic = 'assistance.events.document-available.v1';
+  const broken = [
+    'no json',
+    '{"specversion":"1.0"}',
+    '{"specversion":"1.0","id":"a\\u0000","source":"/s","type":"document.available"}',
+  ];
+  await surroundings.publisher.publish(
+    broken.map((text) => ({ topic, key: 'same', value: Buffer.from(text), headers: {} })),
+  );
+  const [id] = await surroundings.publishEvents(1, { subject: 'same' });
+  await receiver.waitFor(({ headers }) => headers['webhook-id'] === id);
+});
+
+const lanesOf = (subscriptionId: string) => surroundings.prisma.lane.findMany({ where: { subscriptionId } });
+
+async function deliveriesOf(subscriptionId: string) {
+  const lanes = await lanesOf(subscriptionId);
+  return surroundings.prisma.delivery.findMany({
+    where: { laneNo: { in: lanes.map(({ laneNo }) => laneNo) } },
+  });
+}
+
+async function unsettledOf(subscriptionId: string) {
+  const lanes = await lanesOf(subscriptionId);
+  return surroundings.prisma.unsettled.findMany({
+    where: { laneNo: { in: lanes.map(({ laneNo }) => laneNo) } },
+  });
+}
+
+/** The dispatcher knows this version, and the owner of its lanes has applied it. */
+const waitForVersion = (subscriptionId: string, version: number): Promise<unknown> =>
+  waitUntil(async () => {
+    const known = await surroundings.prisma.subscription.findUnique({ where: { subscriptionId } });
+    const asked = await surroundings.prisma.laneCommand.count({ where: { subscriptionId } });
+    return known !== null && known.version >= version && asked === 0;
+  });
+
+const waitForLanes = (count: number): Promise<unknown> =>
+  waitUntil(
+    async () =>
+      (await surroundings.prisma.lane.count()) >= count &&
+      (await surroundings.prisma.laneCommand.count()) === 0,
+  );

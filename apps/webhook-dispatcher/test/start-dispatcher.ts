@@ -1,0 +1,261 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import got from 'got';
+import { topics, type SubscriptionRecord, type Topic } from '@assistance/types';
+import {
+  binaryRecord,
+  cloudEventOf,
+  connectKafka,
+  createKeyRing,
+  createLogger,
+  migrate,
+  newId,
+  provisionTopics,
+  RecordPublisher,
+  structuredRecord,
+  type OutgoingRecord,
+} from '@assistance/service-kit';
+import {
+  createTestDatabase,
+  createTestIssuer,
+  testKafka,
+  waitUntil,
+  type TestDatabase,
+  type TestIssuer,
+} from '@assistance/test-kit';
+import { generateSecret } from '@assistance/webhook-signature';
+import { openDatabase } from '../src/open-database.ts';
+import type { PrismaClient } from '../src/generated/prisma/client.ts';
+
+const folder = join(import.meta.dirname, '..');
+const log = createLogger({ service: 'test', level: 'silent' });
+
+/** What several dispatchers share: a database, topics, an issuer, and a publisher that plays all other parties. */
+export interface Surroundings {
+  database: TestDatabase;
+  prisma: PrismaClient;
+  issuer: TestIssuer;
+  publisher: RecordPublisher;
+  environment: Record<string, string>;
+  /** Tells the dispatcher of a subscription as the subscriptions service does. */
+  subscribe(fields: Partial<SubscriptionRecord> & { callbackUrl: string }): Promise<Subscribed>;
+  /** Publishes events of one type and answers their ids. */
+  publishEvents(count: number, options?: { subject?: string; time?: Date }): Promise<string[]>;
+  /** What the dispatcher told the subscriptions service, oldest first. */
+  reports(): Promise<{ type: string; data: Record<string, unknown> }[]>;
+  close(): Promise<void>;
+}
+
+export interface Subscribed {
+  record: SubscriptionRecord;
+  secret: string;
+  /** Publishes the next version of the record. */
+  change(fields: Partial<SubscriptionRecord>): Promise<void>;
+}
+
+export async function createSurroundings(): Promise<Surroundings> {
+  const { brokers, topicPrefix } = testKafka();
+  const database = await createTestDatabase({
+    template: 'webhook-dispatcher',
+    migrate: (url) => migrate(url, join(folder, 'prisma', 'migrations')),
+  });
+  const issuer = await createTestIssuer();
+  const kafka = connectKafka({ brokers, clientId: 'test', log });
+  await provisionTopics({
+    kafka,
+    topics: Object.values<Topic>(topics),
+    topicPrefix,
+    partitions: 3,
+    replicationFactor: 1,
+  });
+  const publisher = new RecordPublisher({ kafka, topicPrefix, log });
+  publisher.start();
+  await waitUntil(() => publisher.isReady());
+  const prisma = openDatabase({ url: database.url, poolSize: 2 });
+  const keyRingConfig = { current: 'k1', keys: { k1: randomBytes(32).toString('base64') } };
+  const keyRing = createKeyRing(keyRingConfig);
+
+  const publishRecord = (record: SubscriptionRecord): Promise<void> =>
+    publisher.publish([
+      binaryRecord(topics.subscription.name, {
+        id: newId('evt'),
+        source: '/subscriptions',
+        type: 'subscription.recorded',
+        subject: record.subscriptionId,
+        time: new Date(),
+        data: record,
+      }),
+    ]);
+
+  return {
+    database,
+    prisma,
+    issuer,
+    publisher,
+    environment: {
+      DATABASE_URL: database.url,
+      KAFKA_BROKERS: brokers.join(','),
+      KAFKA_TOPIC_PREFIX: topicPrefix,
+      TOKEN_AUDIENCE: 'assistance',
+      TOKEN_ISSUERS: JSON.stringify([{ issuer: issuer.issuer, jwksUri: issuer.jwksUri }]),
+      KEY_RING: JSON.stringify(keyRingConfig),
+      CURSOR_KEY: randomBytes(32).toString('base64'),
+      CALLBACK_RULES: 'sandbox',
+      LOG_LEVEL: process.env['TEST_LOG_LEVEL'] ?? 'warn',
+    },
+    async subscribe(fields) {
+      const secret = generateSecret();
+      const subscriptionId = newId('sub');
+      // Spans begin 5 s before a subscription's creation; made in the future, it takes only what comes from now on.
+      const createdAt = new Date(Date.now() + 5_000).toISOString();
+      let record: SubscriptionRecord = {
+        subscriptionId,
+        owner: `${issuer.issuer}#subscriber`,
+        version: 1,
+        status: 'active',
+        statusEpoch: 1,
+        eventTypes: [{ type: 'document.available', addedAt: createdAt }],
+        ordering: 'none',
+        secrets: [{ sealed: keyRing.seal(Buffer.from(secret), subscriptionId), createdAt, expiresAt: null }],
+        createdAt,
+        ...fields,
+      };
+      await publishRecord(record);
+      return {
+        secret,
+        get record() {
+          return record;
+        },
+        async change(changed) {
+          record = { ...record, ...changed, version: record.version + 1 };
+          await publishRecord(record);
+        },
+      };
+    },
+    async publishEvents(count, { subject, time = new Date() } = {}) {
+      const ids: string[] = [];
+      const records: OutgoingRecord[] = Array.from({ length: count }, () => {
+        const id = newId('evt');
+        ids.push(id);
+        const documentId = subject ?? newId('doc');
+        return structuredRecord(
+          topics.documentAvailable.name,
+          cloudEventOf({
+            id,
+            source: '/documents',
+            type: 'document.available',
+            subject: documentId,
+            time,
+            data: { documentId, availableAt: time.toISOString() },
+          }),
+        );
+      });
+      await publisher.publish(records);
+      return ids;
+    },
+    reports: () => readAll(kafka, topicPrefix + topics.report.name),
+    async close() {
+      await publisher.stop();
+      await prisma.$disconnect();
+      await issuer.close();
+      await database.drop();
+    },
+  };
+}
+
+async function readAll(
+  kafka: ReturnType<typeof connectKafka>,
+  topic: string,
+): Promise<{ type: string; data: Record<string, unknown> }[]> {
+  const admin = kafka.admin();
+  await admin.connect();
+  const offsets = await admin.fetchTopicOffsets(topic);
+  await admin.disconnect();
+  const expected = offsets.reduce((sum, { high, low }) => sum + Number(high) - Number(low), 0);
+  const read: { type: string; data: Record<string, unknown> }[] = [];
+  if (expected === 0) return read;
+  const consumer = kafka.consumer({
+    groupId: `${topic}.${randomBytes(4).toString('hex')}`,
+    maxWaitTimeInMs: 100,
+  });
+  await consumer.connect();
+  await consumer.subscribe({ topics: [topic], fromBeginning: true });
+  await new Promise<void>((resolve) => {
+    void consumer.run({
+      eachMessage: ({ message }) => {
+        read.push(JSON.parse(String(message.value)) as (typeof read)[number]);
+        if (read.length >= expected) resolve();
+        return Promise.resolve();
+      },
+    });
+  });
+  await consumer.disconnect();
+  return read;
+}
+
+export interface Dispatcher {
+  /** The delivery log. */
+  url: string;
+  process: ChildProcess;
+  /** SIGTERM; resolves when it has ended. */
+  stop(): Promise<void>;
+  /** SIGKILL. */
+  kill(): Promise<void>;
+}
+
+/** Runs the dispatcher as it is run in production, in a process of its own, and waits until it is ready. */
+export async function startDispatcher(
+  surroundings: Surroundings,
+  environment: Record<string, string> = {},
+): Promise<Dispatcher> {
+  const [httpPort, opsPort] = await Promise.all([freePort(), freePort()]);
+  const child = spawn(
+    process.execPath,
+    ['--conditions=source', '--disable-warning=ExperimentalWarning', 'src/main.ts'],
+    {
+      cwd: folder,
+      env: {
+        PATH: process.env['PATH'],
+        ...surroundings.environment,
+        HTTP_PORT: String(httpPort),
+        OPS_PORT: String(opsPort),
+        ...environment,
+      },
+      stdio: ['ignore', 'inherit', 'inherit'],
+    },
+  );
+  const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()));
+  await waitUntil(
+    async () => {
+      if (child.exitCode !== null) throw new Error('the dispatcher ended');
+      const { statusCode } = await got(`http://127.0.0.1:${opsPort}/readyz`, {
+        throwHttpErrors: false,
+        retry: { limit: 0 },
+      });
+      return statusCode === 200;
+    },
+    { timeoutMs: 20_000 },
+  );
+  const end = async (signal: NodeJS.Signals): Promise<void> => {
+    child.kill(signal);
+    await ended;
+  };
+  return {
+    url: `http://127.0.0.1:${httpPort}/deliveries/v1`,
+    process: child,
+    stop: () => end('SIGTERM'),
+    kill: () => end('SIGKILL'),
+  };
+}
+
+const freePort = (): Promise<number> =>
+  new Promise((resolve, reject) => {
+    const server = createServer();
+    server.once('error', reject);
+    server.listen(0, '127.0.0.1', () => {
+      const address = server.address();
+      server.close(() => resolve(typeof address === 'object' && address !== null ? address.port : 0));
+    });
+  });
