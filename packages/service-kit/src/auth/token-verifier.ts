@@ -1,20 +1,19 @@
-import { KeyObject } from 'node:crypto';
-import got from 'got';
-import { createRemoteJWKSet, errors as joseErrors, type JWTHeaderParameters } from 'jose';
+import type { KeyObject } from 'node:crypto';
+import type { JWTHeaderParameters } from 'jose';
 import jwt, { type JwtPayload } from 'jsonwebtoken';
 import { z } from 'zod';
 import { ApiError, unavailable } from '../http/api-error.ts';
+import { createIssuerKeys, UnknownKey } from './issuer-keys.ts';
 
 const ALGORITHMS = ['RS256', 'PS256', 'ES256'] as const;
 const CLOCK_TOLERANCE_SECONDS = 30;
-const JWKS_TIMEOUT_MS = 5_000;
 
 /** One issuer that a service trusts; strict by default, so that an agency's own identity provider fits by configuration. */
 export const tokenIssuer = z.strictObject({
   issuer: z.url(),
   /** Found through the issuer's discovery document when absent. */
   jwksUri: z.url().optional(),
-  acceptedTyp: z.array(z.string()).default(['at+jwt', 'application/at+jwt']),
+  acceptedTyp: z.array(z.string().toLowerCase()).default(['at+jwt', 'application/at+jwt']),
   clientIdClaim: z.string().optional(),
   scopeClaim: z.string().optional(),
   /** Evidence that a delegated token (its `sub` is not the client) must carry: one of these `amr`, one of these `acr`. */
@@ -38,15 +37,13 @@ export interface TokenVerifier {
   verify(token: string): Promise<Caller>;
 }
 
-type KeySource = (header: JWTHeaderParameters) => Promise<KeyObject>;
-
 /**
  * Verifies bearer tokens (RFC 9068, RFC 8725): an allow-list of issuers with a key set each, three algorithms, exact
  * `iss`, this audience, `typ`, `exp` and `iat` present, `crit` refused. Keys named inside a token are never followed.
  */
 export function createTokenVerifier(options: { issuers: TokenIssuer[]; audience: string }): TokenVerifier {
   const issuers = new Map(
-    options.issuers.map((config) => [config.issuer, { config, keyFor: createKeySource(config) }]),
+    options.issuers.map((config) => [config.issuer, { config, keyFor: createIssuerKeys(config) }]),
   );
   return {
     async verify(token) {
@@ -55,11 +52,9 @@ export function createTokenVerifier(options: { issuers: TokenIssuer[]; audience:
       if (issuer === undefined) throw invalidToken('its issuer is not trusted here');
       const { config, keyFor } = issuer;
       checkHeader(decoded.header, config);
-      const payload = verifySignature(token, await keyFor(decoded.header as JWTHeaderParameters), {
-        issuer: config.issuer,
-        audience: options.audience,
-      });
-      return callerOf(payload, config);
+      const key = await keyFor(decoded.header as JWTHeaderParameters).catch(refuseWithoutKey);
+      const expected = { issuer: config.issuer, audience: options.audience };
+      return callerOf(verifySignature(token, key, expected), config);
     },
   };
 }
@@ -82,6 +77,13 @@ function checkHeader(header: jwt.JwtHeader, config: TokenIssuer): void {
   if ('crit' in header) throw invalidToken('it has critical header parameters');
   const typ = typeof header.typ === 'string' ? header.typ.toLowerCase() : '';
   if (!config.acceptedTyp.includes(typ)) throw invalidToken('its typ is not accepted');
+}
+
+function refuseWithoutKey(error: unknown): never {
+  if (error instanceof UnknownKey) {
+    throw invalidToken('it is signed with a key that its issuer does not have', error);
+  }
+  throw unavailable(error);
 }
 
 function verifySignature(
@@ -147,43 +149,6 @@ function scopesOf(payload: JwtPayload, config: TokenIssuer): ReadonlySet<string>
       return Array.isArray(value) ? value.filter((scope) => typeof scope === 'string') : [];
     }),
   );
-}
-
-function createKeySource(config: TokenIssuer): KeySource {
-  let keySet: Promise<ReturnType<typeof createRemoteJWKSet>> | undefined;
-  const keyObjects = new WeakMap<object, KeyObject>();
-  const open = async (): Promise<ReturnType<typeof createRemoteJWKSet>> =>
-    createRemoteJWKSet(new URL(config.jwksUri ?? (await discoverJwksUri(config.issuer))), {
-      timeoutDuration: JWKS_TIMEOUT_MS,
-    });
-  return async (header) => {
-    try {
-      keySet ??= open();
-      const key = await (await keySet)(header);
-      const known = keyObjects.get(key);
-      if (known !== undefined) return known;
-      const keyObject = KeyObject.from(key);
-      keyObjects.set(key, keyObject);
-      return keyObject;
-    } catch (error) {
-      if (isAboutTheToken(error))
-        throw invalidToken('it is signed with a key that its issuer does not have', error);
-      keySet = (await keySet?.catch(() => undefined)) === undefined ? undefined : keySet;
-      throw unavailable(error);
-    }
-  };
-}
-
-const isAboutTheToken = (error: unknown): boolean =>
-  error instanceof joseErrors.JWKSNoMatchingKey ||
-  error instanceof joseErrors.JWKSMultipleMatchingKeys ||
-  error instanceof joseErrors.JOSENotSupported;
-
-/** OpenID Connect Discovery 1.0, section 4. */
-async function discoverJwksUri(issuer: string): Promise<string> {
-  const url = `${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`;
-  const document = await got(url, { timeout: { request: JWKS_TIMEOUT_MS }, retry: { limit: 0 } }).json();
-  return z.object({ jwks_uri: z.url() }).parse(document).jwks_uri;
 }
 
 const invalidToken = (why: string, cause?: unknown): ApiError =>

@@ -1,0 +1,124 @@
+import { afterEach, describe, expect, test } from '@jest/globals';
+import { createLogger, PollLoop } from '../src/index.ts';
+import { waitUntil } from '@assistance/test-kit';
+
+const log = createLogger({ service: 'test', level: 'silent' });
+let loop: PollLoop | undefined;
+afterEach(() => loop?.stop());
+
+const start = (turn: (signal: AbortSignal) => Promise<boolean>, intervalMs = 60_000): PollLoop => {
+  loop = new PollLoop({ name: 'test', intervalMs, log, turn });
+  loop.start();
+  return loop;
+};
+/** A promise that is settled from outside. */
+const gate = () => Promise.withResolvers<boolean>();
+
+test('takes its first turn at once, and the next after the interval', async () => {
+  const turns: number[] = [];
+  start(async () => (turns.push(performance.now()), false), 50);
+  await waitUntil(() => turns.length >= 3);
+  expect(turns[2]! - turns[0]!).toBeGreaterThanOrEqual(95);
+});
+
+test('goes on at once while there is more', async () => {
+  let turns = 0;
+  start(async () => ++turns < 1_000);
+  await waitUntil(() => turns === 1_000, { timeoutMs: 2_000 });
+});
+
+describe('a wake-up', () => {
+  test('ends the wait', async () => {
+    let turns = 0;
+    start(async () => (turns++, false));
+    await waitUntil(() => turns === 1);
+    loop?.wake();
+    await waitUntil(() => turns === 2);
+  });
+
+  test('during a turn makes another follow, and only one however often', async () => {
+    let turns = 0;
+    const first = gate();
+    start(() => (++turns === 1 ? first.promise : Promise.resolve(false)));
+    await waitUntil(() => turns === 1);
+    for (let i = 0; i < 10; i++) loop?.wake();
+    first.resolve(false);
+    await waitUntil(() => turns === 2);
+    await new Promise(setImmediate);
+    expect(turns).toBe(2);
+  });
+});
+
+test('never takes two turns at once', async () => {
+  let under = 0;
+  let most = 0;
+  let turns = 0;
+  start(async () => {
+    most = Math.max(most, ++under);
+    loop?.wake();
+    await new Promise(setImmediate);
+    under--;
+    return ++turns < 50;
+  });
+  for (let i = 0; i < 5; i++) loop?.start();
+  await waitUntil(() => turns >= 50);
+  expect(most).toBe(1);
+});
+
+test('a turn that throws is taken again after a delay that grows, and is small again after a success', async () => {
+  const at: number[] = [];
+  start(async () => {
+    at.push(performance.now());
+    if (at.length === 4) return true;
+    if (at.length <= 5) throw new Error('not yet');
+    return false;
+  });
+  await waitUntil(() => at.length === 6);
+  const waits = at.slice(1).map((time, i) => time - at[i]!);
+  expect(waits[0]).toBeGreaterThanOrEqual(95);
+  expect(waits[1]).toBeGreaterThanOrEqual(195);
+  expect(waits[2]).toBeGreaterThanOrEqual(395);
+  expect(waits[3]).toBeLessThan(50);
+  expect(waits[4]).toBeGreaterThanOrEqual(95);
+  expect(waits[4]).toBeLessThan(195);
+});
+
+describe('a stop', () => {
+  test('waits for the turn under way, tells it, and lets none follow', async () => {
+    const turn = gate();
+    let signal: AbortSignal | undefined;
+    let turns = 0;
+    const stopping = start((given) => {
+      turns++;
+      signal = given;
+      return turn.promise;
+    });
+    await waitUntil(() => turns === 1);
+    let stopped = false;
+    const stop = stopping.stop().then(() => (stopped = true));
+    stopping.wake();
+    await new Promise(setImmediate);
+    expect([stopped, signal?.aborted]).toEqual([false, true]);
+    turn.resolve(true);
+    await stop;
+    expect(turns).toBe(1);
+  });
+
+  test('ends a wait at once', async () => {
+    let turns = 0;
+    const stopping = start(async () => (turns++, false));
+    await waitUntil(() => turns === 1);
+    const startedAt = performance.now();
+    await stopping.stop();
+    expect(performance.now() - startedAt).toBeLessThan(1_000);
+  });
+
+  test('before the start lets nothing begin', async () => {
+    let turns = 0;
+    const unstarted = new PollLoop({ name: 'test', intervalMs: 1, log, turn: async () => (turns++, false) });
+    await unstarted.stop();
+    unstarted.start();
+    await new Promise(setImmediate);
+    expect(turns).toBe(0);
+  });
+});
