@@ -1,18 +1,20 @@
 // npm start [-- --once --instances 2 --deployment agency]: the whole platform on this machine, and its main job.
+import { localFiles } from './local-dir.ts';
 import { LocalPlatform } from './local-platform.ts';
 import { MachineFault } from './machine-fault.ts';
 import { runMainJob } from './main-job.ts';
 import type { Platform } from './platform-file.ts';
 import { platformSettings, type PlatformSettings } from './platform-settings.ts';
-import { localFiles } from './local-dir.ts';
 import { Progress, seconds } from './progress.ts';
 import { onStopSignal } from './stop-signal.ts';
 
 const progress = new Progress();
 let platform: LocalPlatform | undefined;
 let ending: Promise<void> | undefined;
+/** Until then whoever waits for the result of the start must learn that there is none. */
+let isUp = false;
 
-onStopSignal(() => void end(0, 'Stopping …'));
+onStopSignal(() => void end(isUp ? 0 : 130, 'Stopping …'));
 process.on('uncaughtException', (error) => void end(1, `The local platform failed: ${error.stack}`));
 process.on('unhandledRejection', (error) => void end(1, `The local platform failed: ${error}`));
 try {
@@ -34,13 +36,14 @@ async function main(settings: PlatformSettings): Promise<void> {
   if (settings.once)
     return end(worked ? 0 : 1, worked ? 'Stopping …' : `See ${localFiles(settings.localDir).logs}`);
   showAddresses(addresses, settings);
+  isUp = true;
 }
 
 /** Whatever comes after the first end is passed over. */
 function end(code: number, message: string): Promise<void> {
   return (ending ??= (async () => {
     progress.end();
-    if (code === 0) progress.say(`\n${message}`);
+    if (code !== 1) progress.say(`\n${message}`);
     else console.error(`\n${message}`);
     await platform?.close();
     process.exit(code);
