@@ -15,7 +15,7 @@ export interface DueApplication extends ToldApplication {
 }
 
 /** Whoever claims and dies leaves its applications to the others after this time. */
-const LEASE_SECONDS = 30;
+const LEASE_SECONDS = 10;
 
 /**
  * Takes up to `limit` applications that are due, each by one instance at a time, the longest waiting first. What is
