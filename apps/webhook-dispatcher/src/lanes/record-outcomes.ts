@@ -113,7 +113,10 @@ export class OutcomeRecorder {
   }
 
   private schedule(): void {
-    this.timer ??= setTimeout(() => void this.flush(), BATCH.delayMs);
+    this.timer ??= setTimeout(() => {
+      this.timer = undefined;
+      void this.flush();
+    }, BATCH.delayMs);
   }
 
   private flush(): Promise<void> {
@@ -126,8 +129,6 @@ export class OutcomeRecorder {
   }
 
   private async recordBatch(): Promise<void> {
-    clearTimeout(this.timer);
-    this.timer = undefined;
     const isMine = ({ subscription }: { subscription: SubscriptionLanes }): boolean => !subscription.dropped;
     const recordings = this.recordings.splice(0, BATCH.recordings).filter(isMine);
     const reports = this.reports.splice(0).filter(isMine);

@@ -33,7 +33,12 @@ export class EventIntake {
     return new Promise((resolve, reject) => {
       this.queue.push({ events, resolve, reject });
       if (this.isFull()) void this.flush();
-      else this.timer ??= setTimeout(() => void this.flush(), BATCH.delayMs);
+      else {
+        this.timer ??= setTimeout(() => {
+          this.timer = undefined;
+          void this.flush();
+        }, BATCH.delayMs);
+      }
     });
   }
 
@@ -48,8 +53,6 @@ export class EventIntake {
   }
 
   private async flush(): Promise<void> {
-    clearTimeout(this.timer);
-    this.timer = undefined;
     if (this.flushing || this.queue.length === 0) return;
     this.flushing = true;
     const batch = this.queue;
