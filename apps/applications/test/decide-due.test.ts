@@ -196,6 +196,15 @@ test('a withdrawal between the claim and the decision stands', async () => {
   expect(await toldAbout(service.prisma, applicationId)).toEqual([]);
 });
 
+test('what one instance is claiming, another passes over without waiting', async () => {
+  const ids = [await submitted(client), await submitted(client)];
+  await service.prisma.$transaction(async (transaction) => {
+    const first = await claimDue(transaction, 1);
+    const second = await claimDue(service.prisma, 10);
+    expect([...first, ...second].map(({ applicationId }) => applicationId).sort()).toEqual(ids.sort());
+  });
+});
+
 test('two instances decide a hundred applications once each', async () => {
   const second = await service.startInstance();
   const ids = await Promise.all(Array.from({ length: 100 }, () => submitted(client)));
