@@ -38,7 +38,8 @@ export function outcomeOfResponse(options: {
 export function readRetryAfter(header: string | undefined, now: number): number | null {
   if (header === undefined) return null;
   const text = header.trim();
-  const delayMs = /^\d{1,10}$/.test(text) ? Number(text) * 1_000 : Date.parse(text) - now;
+  const isDate = /^[A-Z][a-z]{2},? \d/.test(text);
+  const delayMs = /^\d{1,10}$/.test(text) ? Number(text) * 1_000 : isDate ? Date.parse(text) - now : NaN;
   if (Number.isNaN(delayMs) || delayMs <= 0) return null;
   return Math.min(delayMs, MAX_RETRY_AFTER_MS);
 }

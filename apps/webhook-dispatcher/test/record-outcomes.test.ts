@@ -1,0 +1,112 @@
+import { randomUUID } from 'node:crypto';
+import { join } from 'node:path';
+import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { migrate } from '@assistance/service-kit';
+import { createTestDatabase, type TestDatabase } from '@assistance/test-kit';
+import type { PrismaClient } from '../src/generated/prisma/client.ts';
+import { seqOf } from '../src/log/event-log.ts';
+import { makeDayPartitions } from '../src/log/day-partitions.ts';
+import { openDatabase } from '../src/open-database.ts';
+
+let database: TestDatabase;
+let prisma: PrismaClient;
+const me = randomUUID();
+const seq = seqOf(new Date());
+let laneNo: bigint;
+
+beforeAll(async () => {
+  database = await createTestDatabase({
+    template: 'webhook-dispatcher',
+    migrate: (url) => migrate(url, join(import.meta.dirname, '..', 'prisma', 'migrations')),
+  });
+  prisma = openDatabase({ url: database.url, poolSize: 2 });
+  await makeDayPartitions(prisma);
+});
+
+afterAll(async () => {
+  await prisma?.$disconnect();
+  await database?.drop();
+});
+
+beforeEach(async () => {
+  await prisma.delivery.deleteMany();
+  await prisma.unsettled.deleteMany();
+  const lane = await prisma.lane.create({ data: { subscriptionId: randomUUID(), shard: 7, cursor: 0 } });
+  laneNo = lane.laneNo;
+  await lease({ owner: me, epoch: 3, untilMs: 10_000 });
+});
+
+async function lease({
+  owner,
+  epoch,
+  untilMs,
+}: {
+  owner: string;
+  epoch: number;
+  untilMs: number;
+}): Promise<void> {
+  const until = new Date(Date.now() + untilMs);
+  await prisma.shardLease.update({ where: { shard: 7 }, data: { owner, epoch: BigInt(epoch), until } });
+}
+
+/** Records one success of the lane as the owner of shard 7 with epoch 3 would. */
+async function recordDelivered(): Promise<number[]> {
+  const lane = {
+    shard: 7,
+    lane_no: Number(laneNo),
+    cursor: seq,
+    delivered: 1,
+    judged: 'active',
+    judged_epoch: 0,
+    fail_count: 0,
+    probe_count: 0,
+    report_number: 0,
+  };
+  const delivered = {
+    shard: 7,
+    lane_no: Number(laneNo),
+    seq,
+    attempts: 1,
+    attempted_at: new Date(),
+    duration_ms: 4,
+    response_status: 204,
+  };
+  const [row] = await prisma.$queryRawUnsafe<{ held: number[] }[]>(
+    'select record_outcomes($1::uuid, $2::json, $3::json, $4::json, $5::json, $6::json, $7::json, $8::json) as held',
+    me,
+    JSON.stringify([{ shard: 7, epoch: 3 }]),
+    JSON.stringify([delivered]),
+    '[]',
+    '[]',
+    '[]',
+    JSON.stringify([lane]),
+    '[]',
+  );
+  return row?.held ?? [];
+}
+
+const cursor = async (): Promise<number> =>
+  Number((await prisma.lane.findUniqueOrThrow({ where: { laneNo } })).cursor);
+
+test('the owner of a lease records, and the cursor moves', async () => {
+  expect(await recordDelivered()).toEqual([7]);
+  expect(await prisma.delivery.count()).toBe(1);
+  expect(await cursor()).toBe(seq);
+});
+
+test.each([
+  ['that has ended', { owner: me, epoch: 3, untilMs: -1 }],
+  ['that another has taken over', { owner: randomUUID(), epoch: 4, untilMs: 10_000 }],
+  ['that it lost and got again', { owner: me, epoch: 5, untilMs: 10_000 }],
+])('with a lease %s nothing is written', async (_name, now) => {
+  await lease(now);
+  expect(await recordDelivered()).toEqual([]);
+  expect(await prisma.delivery.count()).toBe(0);
+  expect(await cursor()).toBe(0);
+});
+
+test('what is recorded twice counts once', async () => {
+  await recordDelivered();
+  await recordDelivered();
+  expect(await prisma.delivery.count()).toBe(1);
+});
