@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import {
   invalidCursor,
-  pageQuery,
+  type pageQuery,
   type Answer,
   type ApiRequest,
   type CursorCodec,

@@ -25,6 +25,7 @@ import { takeCaseMessages } from './cases/take-case-message.ts';
 import { config } from './config.ts';
 import { createDecidingMetrics } from './deciding/deciding-metrics.ts';
 import { decideDue } from './deciding/decide-due.ts';
+import { watchOpen } from './deciding/watch-open.ts';
 import { PrismaClient } from './generated/prisma/client.ts';
 import { loadProgramsOrExit } from './programs/load-programs.ts';
 import { createProgramPublication } from './programs/publish-programs.ts';
@@ -71,6 +72,12 @@ const deciding = new PollLoop({
       log,
       onDecided: () => relay.wake(),
     }),
+});
+const watch = new PollLoop({
+  name: 'watch-open',
+  intervalMs: 15_000,
+  log,
+  turn: () => watchOpen({ sql: prisma, metrics: decidingMetrics }),
 });
 const cases = new RecordConsumer({
   kafka,
@@ -126,6 +133,7 @@ await runService({
     publisher,
     relay,
     cases,
+    { name: 'watch-open', start: () => watch.start(), stop: () => watch.stop() },
     { name: 'deciding', start: () => deciding.start(), stop: () => deciding.stop() },
     createHttpPart(createHttpServer(app), settings.HTTP_PORT),
   ],

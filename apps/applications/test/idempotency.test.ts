@@ -147,7 +147,7 @@ test('50 at once over two instances, too, also where one open application is all
     expect(new Set(answers.map((answer) => JSON.stringify(withoutRequest(answer)))).size).toBe(1);
     expect(answers[0]?.status).toBe(201);
     expect(await countOf(key)).toBe(1);
-    const { applicationId } = answers[0]?.body;
+    const { applicationId } = answers[0]!.body;
     expect(
       await service.prisma.applicationHistory.count({ where: { applicationId, status: 'submitted' } }),
     ).toBe(1);

@@ -1,4 +1,4 @@
-import { Counter, Histogram, type Registry } from '@assistance/service-kit';
+import { Counter, Gauge, Histogram, type Registry } from '@assistance/service-kit';
 
 export type DecidingMetrics = ReturnType<typeof createDecidingMetrics>;
 
@@ -20,6 +20,12 @@ export function createDecidingMetrics(registry: Registry) {
     undecidable: new Counter({
       name: 'application_not_decidable_total',
       help: 'Attempts to decide that failed: the program or the key of the answers is not here.',
+      registers,
+    }),
+    oldestSeconds: new Gauge({
+      name: 'application_oldest_seconds',
+      help: 'Age of the oldest application that is in this status still, which is not final.',
+      labelNames: ['status'],
       registers,
     }),
   };

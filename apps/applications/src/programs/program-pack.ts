@@ -3,8 +3,7 @@ import { applicationStatuses, dateTime, programCode } from '@assistance/types';
 import { ruleOperators } from './rule-operators.ts';
 
 const text = z.string().min(1);
-const language = z.enum(['en', 'es']);
-export type Language = z.infer<typeof language>;
+export type Language = 'en' | 'es';
 const translated = z.strictObject({ en: text, es: text });
 export type Translated = z.infer<typeof translated>;
 
