@@ -1,0 +1,123 @@
+// npm run mutate: breaks the code in one place after the other and expects its tests to go red. A break that no test
+// notices is a failure of this command.
+import { execFileSync } from 'node:child_process';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { paths } from './paths.ts';
+import { runQuietly } from './run-quietly.ts';
+import { onStopSignal } from './stop-signal.ts';
+import { withThrowawayStack } from './throwaway-stack.ts';
+import { turbo } from './turbo.ts';
+
+interface Mutation {
+  name: string;
+  file: string;
+  find: string;
+  replace: string;
+  /** The package whose tests must notice. */
+  package: string;
+}
+
+const firstMigrationOf = (app: string): string => {
+  const folder = join('apps', app, 'prisma', 'migrations');
+  const [first] = readdirSync(join(paths.root, folder))
+    .filter((name) => /^\d/.test(name))
+    .sort();
+  return join(folder, first ?? '', 'migration.sql');
+};
+
+const mutations: Mutation[] = [
+  {
+    name: 'the signature',
+    file: 'packages/webhook-signature/src/signing-keys.ts',
+    find: 'update(`${seconds}.`)',
+    replace: 'update(`${seconds}`)',
+    package: '@assistance/webhook-signature',
+  },
+  {
+    name: 'the delete of published outbox rows',
+    file: 'packages/service-kit/src/database/outbox-relay.ts',
+    find: 'delete from outbox where id = any($1::bigint[])',
+    replace: 'delete from outbox where id = any($1::bigint[]) and false',
+    package: '@assistance/service-kit',
+  },
+  {
+    name: 'the index that makes a key unique',
+    file: firstMigrationOf('applications'),
+    find: 'CREATE UNIQUE INDEX "application_owner_idempotency_key_key"',
+    replace: 'CREATE INDEX "application_owner_idempotency_key_key"',
+    package: '@assistance/applications',
+  },
+  {
+    name: 'the check of the scope',
+    file: 'packages/service-kit/src/auth/require-scope.ts',
+    find: '.scopes.has(scope) !== true',
+    replace: '.scopes.has(scope) === undefined',
+    package: '@assistance/applications',
+  },
+  {
+    name: "the lease's fence",
+    file: firstMigrationOf('webhook-dispatcher'),
+    find: 'where l.owner = p_owner and l.until > clock_timestamp()',
+    replace: 'where true',
+    package: '@assistance/webhook-dispatcher',
+  },
+];
+
+const only = process.argv[2];
+const stopping = new AbortController();
+onStopSignal(() => stopping.abort());
+const survivors: string[] = [];
+await withThrowawayStack(
+  { kafka: true, signal: stopping.signal },
+  async ({ postgresUrl, brokers, ledger }) => {
+    for (const mutation of mutations.filter(({ name }) => only === undefined || name.includes(only))) {
+      const restore = breakCode(mutation);
+      try {
+        const { code, output } = await runQuietly({
+          name: 'mutate',
+          ...turbo('run', 'test', `--filter=${mutation.package}`, '--force', '--output-logs=full'),
+          env: {
+            ...process.env,
+            TEST_POSTGRES_URL: postgresUrl,
+            TEST_KAFKA_BROKERS: brokers.join(','),
+            NODE_OPTIONS: '--experimental-vm-modules --disable-warning=ExperimentalWarning',
+          },
+          ledger,
+        });
+        const failed = /Tests: +(\d+) failed/.exec(output)?.[1];
+        const noticed = code !== 0 && failed !== undefined;
+        console.log(
+          `${noticed ? '✓' : '✗'} ${mutation.name}: ${noticed ? `${failed} tests red` : 'no test noticed'}`,
+        );
+        if (!noticed) survivors.push(mutation.name);
+      } finally {
+        restore();
+      }
+      if (stopping.signal.aborted) break;
+    }
+  },
+);
+process.exitCode = survivors.length === 0 && !stopping.signal.aborted ? 0 : 1;
+
+/** Breaks one file and answers how to mend it. Refuses a file with uncommitted changes: nothing of anyone's is lost. */
+function breakCode({ name, file, find, replace }: Mutation): () => void {
+  const path = join(paths.root, file);
+  const changed = execFileSync('git', ['status', '--porcelain', '--', file], {
+    cwd: paths.root,
+    encoding: 'utf8',
+  });
+  if (changed !== '') throw new Error(`${file} has changes that are not committed; commit them first.`);
+  const text = readFileSync(path, 'utf8');
+  if (text.split(find).length < 2) throw new Error(`${name}: ${file} no longer has "${find}"`);
+  const restore = (): void => writeFileSync(path, text);
+  process.once('exit', restore);
+  writeFileSync(
+    path,
+    text.replaceAll(find, () => replace),
+  );
+  return () => {
+    restore();
+    process.off('exit', restore);
+  };
+}
