@@ -8,9 +8,9 @@ import {
   type CursorCodec,
   type Sql,
 } from '@assistance/service-kit';
-import { applicationOf, type ApplicationColumns } from './application-of.ts';
-import { confinedOwner, type Visibility } from './confined-owner.ts';
-import { selectApplications } from './select-applications.ts';
+import { applicationOf, type ApplicationColumns } from './reading/application-of.ts';
+import { confinedOwner, type Visibility } from './reading/confined-owner.ts';
+import { selectApplications } from './reading/select-applications.ts';
 
 export const applicationsQuery = pageQuery.extend({
   programCode: programCode.optional(),

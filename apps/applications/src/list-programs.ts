@@ -6,8 +6,8 @@ import {
   type ApiRequest,
   type CursorCodec,
 } from '@assistance/service-kit';
-import { languageHeaders, languageOf } from './language.ts';
-import { programOf } from './program-of.ts';
+import { languageHeaders, languageOf } from './reading/language.ts';
+import { programOf } from './reading/program-of.ts';
 import type { ProgramCatalogue } from './programs/program-catalogue.ts';
 
 /** GET /programs (addition): the programs that are open or announced, by code. */

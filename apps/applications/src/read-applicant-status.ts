@@ -1,7 +1,7 @@
 import type { ApplicantStatus, ApplicationStatus } from '@assistance/types';
 import type { Answer, ApiRequest } from '@assistance/service-kit';
-import { languageHeaders, languageOf } from './language.ts';
-import { plainStatus } from './plain-status.ts';
+import { languageHeaders, languageOf } from './reading/language.ts';
+import { plainStatus } from './reading/plain-status.ts';
 import type { PublishedPrograms } from './programs/published-programs.ts';
 import { findVisible, type ReadDeps } from './read-application.ts';
 

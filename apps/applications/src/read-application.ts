@@ -1,6 +1,6 @@
 import { isId, type Answer, type ApiRequest } from '@assistance/service-kit';
-import { applicationOf } from './application-of.ts';
-import { applicationNotFound, confinedOwner, type Visibility } from './confined-owner.ts';
+import { applicationOf } from './reading/application-of.ts';
+import { applicationNotFound, confinedOwner, type Visibility } from './reading/confined-owner.ts';
 import type { PrismaClient } from './generated/prisma/client.ts';
 
 export interface ReadDeps {

@@ -1,8 +1,8 @@
 import type { ApplicationHistory, ApplicationStatus } from '@assistance/types';
 import type { Answer, ApiRequest } from '@assistance/service-kit';
-import { languageHeaders, languageOf } from './language.ts';
+import { languageHeaders, languageOf } from './reading/language.ts';
 import { findVisible, type ReadDeps } from './read-application.ts';
-import type { Reason } from './transition.ts';
+import type { Reason } from './status/apply-transitions.ts';
 
 /** GET /applications/{applicationId}/history: each status it has had, oldest first, and why. */
 export function readHistory({ prisma, visibility }: ReadDeps) {

@@ -1,7 +1,7 @@
 import { programCode } from '@assistance/types';
 import { notFound, type Answer, type ApiRequest } from '@assistance/service-kit';
-import { languageHeaders, languageOf } from './language.ts';
-import { programDetailOf } from './program-of.ts';
+import { languageHeaders, languageOf } from './reading/language.ts';
+import { programDetailOf } from './reading/program-of.ts';
 import type { ProgramCatalogue } from './programs/program-catalogue.ts';
 import { etagOf } from './programs/program-etag.ts';
 

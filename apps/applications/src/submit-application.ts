@@ -7,7 +7,7 @@ import {
   type Logger,
   type Sql,
 } from '@assistance/service-kit';
-import { applicationOf } from './application-of.ts';
+import { applicationOf } from './reading/application-of.ts';
 import type { ProgramCatalogue } from './programs/program-catalogue.ts';
 import type { Program } from './programs/program.ts';
 import { admit } from './submission/admit.ts';

@@ -1,12 +1,12 @@
 import type { ApplicationStatus } from '@assistance/types';
 import { ApiError, type Answer, type ApiRequest, type Sql } from '@assistance/service-kit';
-import { applicationOf } from './application-of.ts';
-import { intakeRecord } from './outgoing-records.ts';
+import { applicationOf } from './reading/application-of.ts';
+import { intakeRecord } from './status/outgoing-records.ts';
 import type { PublishedPrograms } from './programs/published-programs.ts';
 import { findVisible, type ReadDeps } from './read-application.ts';
-import { permits } from './status-machine.ts';
+import { canMove } from './status/status-machine.ts';
 import { optionalIdempotencyKey } from './submission/idempotency-key.ts';
-import { applyTransitions, type Reason } from './transition.ts';
+import { applyTransitions, type Reason } from './status/apply-transitions.ts';
 
 export interface WithdrawDeps extends ReadDeps {
   sql: Sql;
@@ -51,7 +51,7 @@ async function refuseUnlessPermitted(published: PublishedPrograms, found: Found)
     );
   }
   const { permittedFrom } = (await published.versionOf(found)).pack.withdrawal;
-  if (permits('withdraw', status) && permittedFrom.some((from) => from === status)) return;
+  if (canMove(status, 'withdrawn') && permittedFrom.some((from) => from === status)) return;
   throw new ApiError(
     'withdrawal_not_permitted',
     permittedFrom.length === 0

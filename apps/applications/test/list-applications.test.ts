@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { applicationStatuses } from '@assistance/types';
 import type { Got } from 'got';
-import { selectApplications, type ApplicationFilters } from '../src/select-applications.ts';
+import { selectApplications, type ApplicationFilters } from '../src/reading/select-applications.ts';
 import { clientOf, startService, type Service } from './support/start-service.ts';
 import { get, submit, submittedAnd } from './support/submission.ts';
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { applicantStatus, applicationStatuses } from '@assistance/types';
 import type { Got } from 'got';
-import { plainStatus } from '../src/plain-status.ts';
+import { plainStatus } from '../src/reading/plain-status.ts';
 import { clientOf, startService, type Service } from './support/start-service.ts';
 import { get, post, submitted } from './support/submission.ts';
 

@@ -1,8 +1,8 @@
 import type { ApplicationStatus, caseMessages } from '@assistance/types';
 import type { MessageOf } from '@assistance/service-kit';
 import { caseDetermined } from '../deciding/decide.ts';
-import { decidedRecord, intakeRecord, type ToldApplication } from '../outgoing-records.ts';
-import type { Reason, Transition } from '../transition.ts';
+import { decidedRecord, intakeRecord, type ToldApplication } from '../status/outgoing-records.ts';
+import type { Reason, Transition } from '../status/apply-transitions.ts';
 
 export type CaseMessage = MessageOf<typeof caseMessages>;
 

@@ -2,7 +2,7 @@ import { caseMessages } from '@assistance/types';
 import { isId, readCloudEvent, type Logger, type ReceivedRecord, type Sql } from '@assistance/service-kit';
 import { logDecided } from '../deciding/log-decided.ts';
 import type { DecidingMetrics } from '../deciding/deciding-metrics.ts';
-import { applyTransitions } from '../transition.ts';
+import { applyTransitions } from '../status/apply-transitions.ts';
 import {
   judgeCaseMessage,
   type CaseMessage,

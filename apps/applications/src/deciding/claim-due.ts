@@ -1,5 +1,5 @@
 import type { Sql } from '@assistance/service-kit';
-import type { ToldApplication } from '../outgoing-records.ts';
+import type { ToldApplication } from '../status/outgoing-records.ts';
 
 /** An application that something is to be done with now, and by this instance. */
 export interface DueApplication extends ToldApplication {

@@ -2,7 +2,7 @@ import type { KeyRing, Logger, Sql } from '@assistance/service-kit';
 import { evaluateRules } from '../programs/evaluate-rules.ts';
 import type { PublishedPrograms } from '../programs/published-programs.ts';
 import { openAnswers } from '../submission/seal-answers.ts';
-import { applyTransitions, type Transition } from '../transition.ts';
+import { applyTransitions, type Transition } from '../status/apply-transitions.ts';
 import { claimDue, type DueApplication } from './claim-due.ts';
 import { decide, settlePending } from './decide.ts';
 import { logDecided } from './log-decided.ts';

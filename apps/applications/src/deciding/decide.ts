@@ -1,7 +1,7 @@
 import type { Evaluation } from '../programs/evaluate-rules.ts';
 import type { Translated } from '../programs/program-pack.ts';
-import { decidedRecord, intakeRecord } from '../outgoing-records.ts';
-import type { Reason, Transition } from '../transition.ts';
+import { decidedRecord, intakeRecord } from '../status/outgoing-records.ts';
+import type { Reason, Transition } from '../status/apply-transitions.ts';
 import type { DueApplication } from './claim-due.ts';
 
 /** What follows from the rules: eligible goes to case management, undetermined to a person, ineligible is the end. */

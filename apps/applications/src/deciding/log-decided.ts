@@ -1,5 +1,5 @@
 import type { Logger } from '@assistance/service-kit';
-import type { Transition } from '../transition.ts';
+import type { Transition } from '../status/apply-transitions.ts';
 import type { DecidingMetrics } from './deciding-metrics.ts';
 
 /** One line and one count for each decision, and for each application that waits for a person. */

@@ -1,5 +1,5 @@
 import type { Sql } from '@assistance/service-kit';
-import { openStatuses } from '../status-machine.ts';
+import { openStatuses } from '../status/status-machine.ts';
 import type { DecidingMetrics } from './deciding-metrics.ts';
 
 /** Measures how long the oldest application of each open status has been waiting: what is stuck shows here. */

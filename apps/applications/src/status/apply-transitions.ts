@@ -1,7 +1,8 @@
 import type { ApplicationStatus } from '@assistance/types';
 import type { OutgoingRecord, Sql } from '@assistance/service-kit';
 import { outboxRow } from '@assistance/service-kit';
-import type { Translated } from './programs/program-pack.ts';
+import { canMove, isOpen } from './status-machine.ts';
+import type { Translated } from '../programs/program-pack.ts';
 
 /** Why an application has the status that it has; which rule said what, never the facts themselves. */
 export interface Reason {
@@ -38,6 +39,11 @@ export interface Transition {
  */
 export async function applyTransitions(sql: Sql, transitions: Transition[]): Promise<Set<string>> {
   if (transitions.length === 0) return new Set();
+  const impossible = transitions.find(
+    ({ from, to }) => !(canMove(from, to) || (from === to && isOpen(from))),
+  );
+  if (impossible !== undefined)
+    throw new Error(`there is no move from ${impossible.from} to ${impossible.to}`);
   const rows = await sql.$queryRawUnsafe<{ applicationId: string }[]>(
     statement,
     JSON.stringify(transitions.map(inputOf)),
@@ -51,6 +57,7 @@ const inputOf = (transition: Transition) => ({
   version: transition.version,
   previous: transition.from,
   status: transition.to,
+  stays_open: isOpen(transition.to),
   at: transition.at,
   reason: transition.reason,
   actor: transition.actor,
@@ -76,7 +83,7 @@ const recordsOf = ({ applicationId, records }: Transition) =>
 const statement = `
 with input as (
   select * from jsonb_to_recordset($1::jsonb) as t (
-    application_id text, version int, previous text, status text, at timestamptz, reason jsonb, actor text, action text,
+    application_id text, version int, previous text, status text, stays_open boolean, at timestamptz, reason jsonb, actor text, action text,
     request_id text, case_id text, withdrawal_owner text, withdrawal_key text, withdrawal_case_id text
   )
 ), moved as (
@@ -86,7 +93,7 @@ with input as (
       case_id = coalesce(a.case_id, i.case_id),
       -- An application that has become eligible goes on at once when its determination came before.
       work_due_at = case when i.status = 'eligible' and a.pending_outcome is not null then i.at end,
-      open_key = case when i.status in ('submitted', 'validating', 'eligible') then a.open_key end,
+      open_key = case when i.stays_open then a.open_key end,
       withdrawal_owner = coalesce(a.withdrawal_owner, i.withdrawal_owner),
       withdrawal_key = coalesce(a.withdrawal_key, i.withdrawal_key),
       withdrawal_case_id = coalesce(a.withdrawal_case_id, i.withdrawal_case_id)

@@ -1,5 +1,5 @@
 import Negotiator from 'negotiator';
-import type { Language } from './programs/program-pack.ts';
+import type { Language } from '../programs/program-pack.ts';
 
 const offered: Language[] = ['en', 'es'];
 

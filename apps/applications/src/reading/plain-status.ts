@@ -1,5 +1,5 @@
 import type { ApplicantStatus, ApplicationStatus } from '@assistance/types';
-import type { Language } from './programs/program-pack.ts';
+import type { Language } from '../programs/program-pack.ts';
 
 /** Each status in plain language: `message` says what we are doing, `nextStep` what the applicant does. A pack may say it better. */
 export const plainStatus: Record<Language, Record<ApplicationStatus, ApplicantStatus>> = {

@@ -1,6 +1,6 @@
 import type { Program as ProgramResource, ProgramDetail } from '@assistance/types';
-import type { Language } from './programs/program-pack.ts';
-import type { Program } from './programs/program.ts';
+import type { Language } from '../programs/program-pack.ts';
+import type { Program } from '../programs/program.ts';
 
 /** A program as `GET /programs` lists it. */
 export function programOf({ pack }: Program, language: Language): ProgramResource {
