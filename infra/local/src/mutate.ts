@@ -44,8 +44,8 @@ const mutations: Mutation[] = [
   {
     name: 'the index that makes a key unique',
     file: firstMigrationOf('applications'),
-    find: 'CREATE UNIQUE INDEX "application_owner_idempotency_key_key"',
-    replace: 'CREATE INDEX "application_owner_idempotency_key_key"',
+    find: 'create unique index application_owner_key',
+    replace: 'create index application_owner_key',
     package: '@assistance/applications',
   },
   {
