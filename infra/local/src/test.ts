@@ -8,8 +8,15 @@ import { withThrowawayStack, type ThrowawayStack } from './throwaway-stack.ts';
 import { turbo } from './turbo.ts';
 
 const startedAt = performance.now();
+const longestRunMs = 20 * 60_000;
 const stopping = new AbortController();
 onStopSignal(() => stopping.abort());
+setTimeout(() => {
+  console.error(
+    `\nStopped after ${seconds(longestRunMs)}: some test does not end. The last lines above say whose.`,
+  );
+  stopping.abort();
+}, longestRunMs).unref();
 try {
   process.exitCode = await main(process.argv.slice(2));
 } catch (error) {

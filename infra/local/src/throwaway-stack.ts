@@ -3,9 +3,10 @@ import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { freePort } from './free-port.ts';
-import { ProcessLedger } from './process-ledger.ts';
+import { endLeftBehind, ProcessLedger } from './process-ledger.ts';
 import { startKafka } from './start-kafka.ts';
 import { startPostgres } from './start-postgres.ts';
+import { startReaper } from './start-reaper.ts';
 
 export interface ThrowawayStack {
   /** Of the superuser. */
@@ -30,6 +31,12 @@ export async function withThrowawayStack<T>(
   const folder = mkdtempSync(join(tmpdir(), 'assistance-test-'));
   chmodSync(folder, 0o755); // Postgres runs as another user than root
   const ledger = new ProcessLedger(join(folder, 'processes.json'));
+  startReaper(ledger, [folder]);
+  const endAll = () => {
+    ledger.close();
+    void endLeftBehind(ledger.file);
+  };
+  signal.addEventListener('abort', endAll, { once: true });
   const starting = [
     startThrowawayPostgres(folder, ledger),
     kafka ? startThrowawayKafka(folder, ledger) : noKafka(),
@@ -40,10 +47,12 @@ export async function withThrowawayStack<T>(
     onReady?.();
     return await work({ postgresUrl: postgres.url, brokers, ledger });
   } finally {
+    signal.removeEventListener('abort', endAll);
     const started = await Promise.allSettled(starting);
     await Promise.all(
       started.map((outcome) => (outcome.status === 'fulfilled' ? outcome.value.stop() : undefined)),
     );
+    await endLeftBehind(ledger.file);
     rmSync(folder, { recursive: true, force: true });
   }
 }
