@@ -101,7 +101,7 @@ describe('POST …/replay', () => {
       ...Array(5).fill(409),
     ]);
     expect(answers.find(({ statusCode }) => statusCode === 409)?.body.code).toBe('too_many_replays');
-    const { replayId } = answers.find(({ statusCode }) => statusCode === 202)?.body;
+    const { replayId } = answers.find(({ statusCode }) => statusCode === 202)!.body;
     await caller('DELETE', `${path}/replays/${replayId}`);
     expect((await caller('POST', `${path}/replay`)).statusCode).toBe(202);
   });

@@ -34,7 +34,6 @@ export interface EventsApi {
 }
 
 export interface Caller {
-  // eslint-disable-next-line @typescript-eslint/no-explicit-any -- a test says what it expects of a body
   (method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Response<any>>;
 }
 

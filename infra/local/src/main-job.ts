@@ -136,7 +136,10 @@ async function watchInbox(
     for (const { event } of deliveries) {
       if (told.has(event.id)) continue;
       told.add(event.id);
-      tell('delivered', `${event.type} ${event.data['decision'] ?? event.data['status']} (${event.id})`);
+      tell(
+        'delivered',
+        `${event.type} ${String(event.data['decision'] ?? event.data['status'])} (${event.id})`,
+      );
     }
     return told.size >= eventsOfAnAward ? deliveries : undefined;
   });

@@ -19,7 +19,7 @@ export async function assignPorts<Name extends string>(
     ports[name] = port;
   }
   replaceFile(file, { ...last, ...ports });
-  return ports as Record<Name, number>;
+  return ports;
 }
 
 export async function checkGatewayPort(port: number): Promise<void> {

@@ -16,7 +16,7 @@ let isUp = false;
 
 onStopSignal(() => void end(isUp ? 0 : 130, 'Stopping …'));
 process.on('uncaughtException', (error) => void end(1, `The local platform failed: ${error.stack}`));
-process.on('unhandledRejection', (error) => void end(1, `The local platform failed: ${error}`));
+process.on('unhandledRejection', (error) => void end(1, `The local platform failed: ${String(error)}`));
 try {
   await main(platformSettings(process.argv.slice(2), process.env));
 } catch (error) {

@@ -50,7 +50,9 @@ export async function withThrowawayStack<T>(
     signal.removeEventListener('abort', endAll);
     const started = await Promise.allSettled(starting);
     await Promise.all(
-      started.map((outcome) => (outcome.status === 'fulfilled' ? outcome.value.stop() : undefined)),
+      started.map(async (outcome) => {
+        if (outcome.status === 'fulfilled') await outcome.value.stop();
+      }),
     );
     await endLeftBehind(ledger.file);
     rmSync(folder, { recursive: true, force: true });

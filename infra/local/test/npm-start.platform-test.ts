@@ -137,6 +137,8 @@ test("the README's commands work as pasted", async () => {
   for (const stream of [shell.stdout, shell.stderr]) stream.on('data', (chunk) => (output += String(chunk)));
   const [code] = await once(shell, 'exit');
   expect(`${output}exit code ${code}`).toMatch(/exit code 0$/);
+  expect(output).toMatch(/application\.decided verified: true/);
+  expect(output).not.toMatch(/verified: (false|null)/);
 });
 
 test('a killed service comes back within seconds, on the same address', async () => {

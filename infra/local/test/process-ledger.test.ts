@@ -24,7 +24,7 @@ afterEach(() => {
 async function startNode(script: string): Promise<{ child: ChildProcess; pid: number }> {
   const child = spawn(process.execPath, ['-e', `${script}; console.log('up')`], { detached: true });
   children.push(child);
-  await once(child.stdout!, 'data');
+  await once(child.stdout, 'data');
   return { child, pid: child.pid! };
 }
 

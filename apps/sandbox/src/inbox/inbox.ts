@@ -1,7 +1,6 @@
 import { appendFileSync, mkdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import type { IncomingHttpHeaders } from 'node:http';
 import { join } from 'node:path';
-import { z } from 'zod';
 import { readJsonFile } from '../state/read-json-file.ts';
 import { replaceFile } from '../state/replace-file.ts';
 import { inboxSettings, nextSettings, type InboxSettings, type InboxWish } from './inbox-settings.ts';
@@ -10,14 +9,13 @@ import { signatureVerifies } from './signature-verifies.ts';
 /** How many requests an inbox shows. */
 export const SHOWN = 1_000;
 
-const received = z.object({
-  number: z.int(),
-  receivedAt: z.string(),
-  headers: z.record(z.string(), z.union([z.string(), z.array(z.string())])),
-  body: z.string(),
-  verified: z.boolean().nullable(),
-});
-type Kept = z.infer<typeof received>;
+interface Kept {
+  number: number;
+  receivedAt: string;
+  headers: Record<string, string | string[]>;
+  body: string;
+  verified: boolean | null;
+}
 
 /** A request as the inbox shows it; `verified` is null for as long as no secret is known. */
 export type Received = Omit<Kept, 'number'>;
@@ -87,7 +85,7 @@ export class Inbox {
           this.write();
           resolve();
         } catch (error) {
-          reject(error);
+          reject(error instanceof Error ? error : new Error('the inbox could not be written'));
         }
       });
     });

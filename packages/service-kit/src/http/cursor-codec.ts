@@ -17,7 +17,7 @@ export function createCursorCodec(key: Uint8Array): CursorCodec {
         const sealed = Buffer.from(cursor, 'base64url');
         // Buffer.from passes over what is not base64url; only the exact text that was given out is a cursor.
         if (sealed.toString('base64url') !== cursor) throw invalidCursor();
-        return JSON.parse(openWith(key, sealed, JSON.stringify(binding)).toString());
+        return JSON.parse(openWith(key, sealed, JSON.stringify(binding)).toString()) as unknown;
       } catch {
         throw invalidCursor();
       }

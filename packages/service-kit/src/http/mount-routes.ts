@@ -60,7 +60,7 @@ export function route<B extends z.ZodType = z.ZodUndefined, Q extends z.ZodObjec
     handle(request: ApiRequest<z.output<B>, z.output<Q>>): Promise<Answer> | Answer;
   },
 ): Route {
-  return definition as Route;
+  return definition;
 }
 
 export interface MountOptions {

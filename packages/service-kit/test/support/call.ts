@@ -4,7 +4,7 @@ export interface Called {
   status: number;
   headers: Response['headers'];
   /** Parsed when it is JSON. */
-  // eslint-disable-next-line @typescript-eslint/no-explicit-any -- a test says what it expects of a body
+
   body: any;
   bytes: Buffer;
 }
