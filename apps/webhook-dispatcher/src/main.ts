@@ -1,6 +1,7 @@
 import { topics } from '@assistance/types';
 import {
   connectKafka,
+  createCursorCodec,
   createDatabaseCheck,
   createHttpPart,
   createHttpServer,
@@ -103,6 +104,10 @@ const commands = new RecordConsumer({
 
 const app = createApp({
   sql: prisma,
+  cursors: createCursorCodec(env.CURSOR_KEY),
+  operators: new Set(env.OPERATOR_CLIENTS),
+  laneConcurrency: env.LANE_CONCURRENCY,
+  retentionDays: env.RETENTION_DAYS,
   verifier: createTokenVerifier({ issuers: env.TOKEN_ISSUERS, audience: env.TOKEN_AUDIENCE }),
   rateLimitPerSecond: env.RATE_LIMIT_PER_SECOND,
   metrics,

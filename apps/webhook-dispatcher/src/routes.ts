@@ -1,9 +1,57 @@
-import type { Route, Sql } from '@assistance/service-kit';
+import { route, type Route } from '@assistance/service-kit';
+import type { LogDependencies } from './delivery-log/dependencies.ts';
+import { explainDelivery, explainQuery } from './delivery-log/explain-delivery.ts';
+import { getDelivery } from './delivery-log/get-delivery.ts';
+import { getReconciliation, reconciliationQuery } from './delivery-log/get-reconciliation.ts';
+import { deliveriesQuery, listDeliveries } from './delivery-log/list-deliveries.ts';
+import { eventsQuery, listEvents } from './delivery-log/list-events.ts';
+import { retryDelivery } from './delivery-log/retry-delivery.ts';
 
-export interface RouteDependencies {
-  sql: Sql;
-}
+export type RouteDependencies = LogDependencies;
 
-export function routes(_deps: RouteDependencies): Route[] {
-  return [];
+/** Every operation of the delivery log; all are additions to the specification (interface-details 4). */
+export function routes(deps: RouteDependencies): Route[] {
+  const scope = 'events:manage';
+  return [
+    route({
+      method: 'get',
+      path: '/deliveries',
+      scope,
+      query: deliveriesQuery,
+      handle: (request) => listDeliveries(request, deps),
+    }),
+    route({
+      method: 'get',
+      path: '/deliveries/:deliveryId',
+      scope,
+      handle: (request) => getDelivery(request, deps),
+    }),
+    route({
+      method: 'post',
+      path: '/deliveries/:deliveryId/retry',
+      scope,
+      handle: (request) => retryDelivery(request, deps),
+    }),
+    route({
+      method: 'get',
+      path: '/subscriptions/:subscriptionId/reconciliation',
+      scope,
+      query: reconciliationQuery,
+      handle: (request) => getReconciliation(request, deps),
+    }),
+    route({
+      method: 'get',
+      path: '/subscriptions/:subscriptionId/events',
+      scope,
+      query: eventsQuery,
+      handle: (request) => listEvents(request, deps),
+    }),
+    route({
+      method: 'get',
+      path: '/explain',
+      scope,
+      query: explainQuery,
+      handle: (request) => explainDelivery(request, deps),
+    }),
+  ];
 }

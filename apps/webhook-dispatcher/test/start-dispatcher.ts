@@ -98,7 +98,7 @@ export async function createSurroundings(): Promise<Surroundings> {
       DATABASE_URL: database.url,
       KAFKA_BROKERS: brokers.join(','),
       KAFKA_TOPIC_PREFIX: topicPrefix,
-      TOKEN_AUDIENCE: 'assistance',
+      TOKEN_AUDIENCE: issuer.audience,
       TOKEN_ISSUERS: JSON.stringify([{ issuer: issuer.issuer, jwksUri: issuer.jwksUri }]),
       KEY_RING: JSON.stringify(keyRingConfig),
       CURSOR_KEY: randomBytes(32).toString('base64'),

@@ -1,0 +1,39 @@
+import { notFound, numbersOfId, type ApiRequest } from '@assistance/service-kit';
+import type { DeliveryColumns } from './delivery-of-row.ts';
+import type { LogDependencies } from './dependencies.ts';
+import { selectDeliveries } from './select-deliveries.ts';
+import { LAST_SEQ } from './wanted-lanes.ts';
+
+/** The delivery that the path names, if the caller may read it; 404 otherwise, also for what is no id at all. */
+export async function findDelivery(
+  { params, caller, log }: Pick<ApiRequest, 'params' | 'caller' | 'log'>,
+  { sql, operators }: LogDependencies,
+): Promise<DeliveryColumns> {
+  const found = await selectDelivery(sql, params['deliveryId'] ?? '', undefined);
+  if (found === undefined) throw notFound('delivery');
+  if (found.owner === caller.owner) return found;
+  if (!operators.has(caller.owner)) throw notFound('delivery');
+  log.info({ operator: caller.owner, subscriptionId: found.subscriptionId }, 'operator.read');
+  return found;
+}
+
+/** The delivery that the path names, if it is the caller's own; 404 otherwise. */
+export async function findOwnDelivery(
+  { params, caller }: Pick<ApiRequest, 'params' | 'caller'>,
+  { sql }: LogDependencies,
+): Promise<DeliveryColumns> {
+  const found = await selectDelivery(sql, params['deliveryId'] ?? '', caller.owner);
+  if (found === undefined) throw notFound('delivery');
+  return found;
+}
+
+async function selectDelivery(
+  sql: LogDependencies['sql'],
+  id: string,
+  owner: string | undefined,
+): Promise<DeliveryColumns | undefined> {
+  const [laneNo, seq] = numbersOfId('dlv', id) ?? [];
+  if (laneNo === undefined || seq === undefined || laneNo > LAST_SEQ || seq > LAST_SEQ) return undefined;
+  const [found] = await selectDeliveries(sql, { owner, laneNo, fromSeq: seq, toSeq: seq, limit: 1 });
+  return found;
+}

@@ -1,0 +1,42 @@
+import { z } from 'zod';
+import { dateTimeInput, type Reconciliation } from '@assistance/types';
+import { ApiError, type Answer, type ApiRequest } from '@assistance/service-kit';
+import { countDeliveries } from './count-deliveries.ts';
+import type { LogDependencies } from './dependencies.ts';
+import { findSubscription } from './find-subscription.ts';
+
+export const reconciliationQuery = z.strictObject({
+  since: dateTimeInput.optional(),
+  until: dateTimeInput.optional(),
+});
+
+const DAY_MS = 86_400_000;
+
+/**
+ * GET /subscriptions/{subscriptionId}/reconciliation: what became of the events that arrived from `since` (by default as
+ * far back as the log goes) until before `until` (by default now).
+ */
+export async function getReconciliation(
+  request: ApiRequest<undefined, z.output<typeof reconciliationQuery>>,
+  deps: LogDependencies,
+): Promise<Answer> {
+  const { query, params } = request;
+  const subscription = await findSubscription(request, deps, params['subscriptionId'] ?? '');
+  const now = Date.now();
+  const since = new Date(query.since ?? now - deps.retentionDays * DAY_MS);
+  const until = new Date(query.until ?? now);
+  if (since > until) throw beginsAfterItsEnd();
+  const counts = await countDeliveries(deps.sql, subscription, { since, until });
+  const body: Reconciliation = {
+    subscriptionId: subscription.subscriptionId,
+    since: since.toISOString(),
+    until: until.toISOString(),
+    ...counts,
+  };
+  return { status: 200, body };
+}
+
+const beginsAfterItsEnd = (): ApiError =>
+  new ApiError('validation_error', 'The query is not as this operation needs it; see details.', {
+    details: [{ parameter: 'since', code: 'after_until', message: 'must not be after until' }],
+  });
