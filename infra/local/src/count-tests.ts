@@ -1,16 +1,15 @@
+import { stripVTControlCharacters } from 'node:util';
+
 export interface TestCount {
   passed: number;
   failed: number;
 }
 
-// eslint-disable-next-line no-control-regex -- terminal colours begin with the escape character
-const colour = /\x1b\[[0-9;]*m/g;
-
 /** Adds up jest's own summaries in the output of several runs; a suite that could not run counts as a failure. */
 export function countTests(output: string): TestCount {
   const count = { passed: 0, failed: 0 };
   let brokenSuites = 0;
-  for (const line of output.replaceAll(colour, '').split('\n')) {
+  for (const line of stripVTControlCharacters(output).split('\n')) {
     const [, kind, summary] = /(Test Suites|Tests):\s+(.* total)/.exec(line) ?? [];
     if (kind === 'Test Suites') brokenSuites = numberBefore('failed', summary);
     if (kind !== 'Tests') continue;

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { stripVTControlCharacters } from 'node:util';
 import { javaCommand } from './inspect-machine.ts';
 import { kafkaProperties, propertiesFile } from './kafka-properties.ts';
 import { MachineFault } from './machine-fault.ts';
@@ -55,9 +56,9 @@ export async function fetchKafkaJars(environment: NodeJS.ProcessEnv, ledger: Pro
     const { code, output } = await runQuietly({ name: command, command, args, ledger });
     if (code === 0) return;
     rmSync(newDir, { recursive: true, force: true });
-    const tail = output.split('\n').slice(-10).join('\n');
+    const first = stripVTControlCharacters(output).split('\n').slice(0, 5).join('\n');
     throw new MachineFault(
-      `Kafka cannot be fetched (${command}: code ${code}). Is the Maven repository reachable (settings.xml, proxy)?\n${tail}`,
+      `Kafka cannot be fetched (${command}: code ${code}). Is the Maven repository reachable (settings.xml, proxy)?\n${first}`,
     );
   }
 }

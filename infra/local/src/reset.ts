@@ -1,20 +1,38 @@
 // npm run reset: removes all that the local platform keeps. Packages and Kafka's jars stay.
-import { rmSync } from 'node:fs';
+import { existsSync, readdirSync, rmdirSync, rmSync } from 'node:fs';
 import { localFiles, runningIn } from './local-dir.ts';
 import { localDirOf } from './paths.ts';
 import { endLeftBehind } from './process-ledger.ts';
 import { removeKafkaVolume } from './start-kafka-container.ts';
 
-const localDir = localDirOf(process.env);
-const files = localFiles(localDir);
-const running = runningIn(localDir);
-if (running !== undefined) {
-  console.error(
-    `The platform runs (process ${running.pid}, ${running.gateway}). Stop it first: Ctrl-C, or kill ${running.pid}`,
-  );
-  process.exit(1);
+process.exitCode = await reset(localDirOf(process.env));
+
+async function reset(localDir: string): Promise<number> {
+  const files = localFiles(localDir);
+  const running = runningIn(localDir);
+  if (running !== undefined) {
+    console.error(
+      `The platform runs (process ${running.pid}, ${running.gateway}). Stop it first: Ctrl-C, or kill ${running.pid}`,
+    );
+    return 1;
+  }
+  await endLeftBehind(files.ledger);
+  await removeKafkaVolume(files.kafka);
+  try {
+    remove(localDir, Object.values(files));
+  } catch (error) {
+    const { code, path } = error as NodeJS.ErrnoException;
+    console.error(`${path ?? localDir} cannot be removed (${code}). Was it made by another user?`);
+    return 1;
+  }
+  console.log(`Removed the data in ${localDir}. The next "npm start" begins with empty databases.`);
+  return 0;
 }
-await endLeftBehind(files.ledger);
-await removeKafkaVolume(files.kafka);
-rmSync(localDir, { recursive: true, force: true });
-console.log(`Removed ${localDir}. The next "npm start" begins with empty databases.`);
+
+/** Nothing but what the platform made, whatever folder LOCAL_DIR names. */
+function remove(localDir: string, made: string[]): void {
+  for (const path of made) {
+    for (const ending of ['', '.new', '.properties']) rmSync(path + ending, { recursive: true, force: true });
+  }
+  if (existsSync(localDir) && readdirSync(localDir).length === 0) rmdirSync(localDir);
+}
