@@ -1,0 +1,130 @@
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { createReceiver, waitUntil, type Receiver } from '@assistance/test-kit';
+import {
+  createSurroundings,
+  startDispatcher,
+  type Dispatcher,
+  type Surroundings,
+} from './start-dispatcher.ts';
+
+let surroundings: Surroundings;
+let receiver: Receiver;
+const running: Dispatcher[] = [];
+
+beforeAll(async () => {
+  surroundings = await createSurroundings();
+}, 60_000);
+
+afterAll(async () => {
+  await surroundings?.close();
+});
+
+beforeEach(async () => {
+  receiver = await createReceiver();
+});
+
+afterEach(async () => {
+  for (const dispatcher of running.splice(0)) {
+    dispatcher.process.kill('SIGCONT');
+    await dispatcher.kill();
+  }
+  await receiver.close();
+});
+
+async function start(): Promise<Dispatcher> {
+  const dispatcher = await startDispatcher(surroundings);
+  running.push(dispatcher);
+  return dispatcher;
+}
+
+/** How many shards each living owner holds. */
+async function shares(): Promise<number[]> {
+  const rows = await surroundings.prisma.$queryRawUnsafe<{ count: number }[]>(
+    `select count(*)::int as count from shard_lease where until > clock_timestamp() group by owner order by 1`,
+  );
+  return rows.map(({ count }) => count);
+}
+
+const idsOf = (): string[] => receiver.received.map(({ headers }) => String(headers['webhook-id']));
+const hasAll = (ids: string[]): boolean => {
+  const received = new Set(idsOf());
+  return ids.every((id) => received.has(id));
+};
+const doubled = (ids: string[]): number => {
+  const wanted = new Set(ids);
+  return idsOf().filter((id) => wanted.has(id)).length - wanted.size;
+};
+
+test('two instances share the shards, deliver nothing twice, and a stop hands over within 2 s', async () => {
+  const first = await start();
+  await waitUntil(async () => (await shares()).join() === '64');
+  await start();
+  await waitUntil(async () => (await shares()).join() === '32,32', { timeoutMs: 10_000 });
+  for (let n = 0; n < 8; n++) await surroundings.subscribe({ callbackUrl: `${receiver.url}/${n}` });
+  const before = await surroundings.publishEvents(100);
+  await waitUntil(() => receiver.received.length >= 800, { timeoutMs: 15_000 });
+  expect(doubled(before)).toBe(700);
+
+  await first.stop();
+  const stoppedAt = Date.now();
+  running.shift();
+  const after = await surroundings.publishEvents(50);
+  await waitUntil(async () => (await shares()).join() === '64', { timeoutMs: 2_000 });
+  expect(Date.now() - stoppedAt).toBeLessThan(2_000);
+  await waitUntil(() => hasAll(after) && doubled(after) >= 350, { timeoutMs: 15_000 });
+  expect(doubled(after)).toBe(350);
+}, 60_000);
+
+test('after a kill the other takes over within 15 s, and every event arrives', async () => {
+  const doomed = await start();
+  await waitUntil(async () => (await shares()).join() === '64');
+  await surroundings.subscribe({ callbackUrl: receiver.url });
+  receiver.respond(() => ({ delayMs: 20 }));
+  const ids = await surroundings.publishEvents(200);
+  await receiver.waitForCount(40);
+  await doomed.kill();
+  running.shift();
+  const killedAt = Date.now();
+  await start();
+  await waitUntil(() => hasAll(ids), { timeoutMs: 30_000 });
+  expect(Date.now() - killedAt).toBeLessThan(20_000);
+  // At most what was in flight, or done and not yet recorded, comes again.
+  expect(doubled(ids)).toBeLessThanOrEqual(8 + 8);
+}, 60_000);
+
+test('a frozen instance that wakes after its lease records nothing and overwrites nothing', async () => {
+  const frozen = await start();
+  await waitUntil(async () => (await shares()).join() === '64');
+  const { record } = await surroundings.subscribe({ callbackUrl: receiver.url });
+  receiver.respond(() => ({ delayMs: 300, status: 500 }));
+  const [id] = await surroundings.publishEvents(1);
+  await receiver.waitFor(({ headers }) => headers['webhook-id'] === id);
+  frozen.process.kill('SIGSTOP');
+  receiver.respond(() => ({ status: 204 }));
+  await start();
+  const laneNo = await waitUntil(
+    async () => {
+      const lane = await surroundings.prisma.lane.findFirstOrThrow({
+        where: { subscriptionId: record.subscriptionId },
+      });
+      const delivered = await surroundings.prisma.delivery.count({ where: { laneNo: lane.laneNo } });
+      return delivered === 1 ? lane.laneNo : undefined;
+    },
+    { timeoutMs: 30_000 },
+  );
+  const state = () =>
+    Promise.all([
+      surroundings.prisma.lane.findUniqueOrThrow({ where: { laneNo } }),
+      surroundings.prisma.delivery.findMany({ where: { laneNo } }),
+      surroundings.prisma.unsettled.findMany({ where: { laneNo } }),
+      surroundings.prisma.attempt.findMany({ where: { laneNo } }),
+    ]);
+  const before = await state();
+  frozen.process.kill('SIGCONT');
+  // It has woken, found its leases lost, and taken its fair share of them anew.
+  await waitUntil(async () => (await shares()).length === 2, { timeoutMs: 15_000 });
+  expect(await state()).toEqual(before);
+  const [next] = await surroundings.publishEvents(1);
+  await receiver.waitFor(({ headers }) => headers['webhook-id'] === next);
+  expect(doubled([id!])).toBeLessThanOrEqual(1);
+}, 60_000);
