@@ -133,7 +133,9 @@ test('failures, their reasons and bodies are shown, and what ran out of attempts
   });
   expect(dead!.completedAt).not.toBeNull();
   const { attempts } = await read(deliveryDetail, `/deliveries/${dead!.deliveryId}`);
-  expect(attempts.map(({ attemptNumber, outcome, responseBody }) => [attemptNumber, outcome, responseBody])).toEqual([
+  expect(
+    attempts.map(({ attemptNumber, outcome, responseBody }) => [attemptNumber, outcome, responseBody]),
+  ).toEqual([
     [1, 'failed', 'closed for today'],
     [2, 'failed', 'closed for today'],
   ]);
@@ -154,9 +156,7 @@ test('pages in both directions of a mixed log hold each delivery once, newest fi
   const all: Delivery[] = [];
   let cursor: string | null = '';
   while (cursor !== null) {
-    const { data, page } = await list(
-      `since=${since}&limit=7${cursor === '' ? '' : `&cursor=${cursor}`}`,
-    );
+    const { data, page } = await list(`since=${since}&limit=7${cursor === '' ? '' : `&cursor=${cursor}`}`);
     expect(page.limit).toBe(7);
     expect(data.length).toBeGreaterThan(0);
     all.push(...data);
@@ -171,10 +171,14 @@ test('pages in both directions of a mixed log hold each delivery once, newest fi
   const times = all.map(({ createdAt }) => createdAt);
   expect(times).toEqual([...times].sort().reverse());
 
-  const [one] = await list(`eventId=${ids[30]}&subscriptionId=${second.record.subscriptionId}`).then(({ data }) => data);
+  const [one] = await list(`eventId=${ids[30]}&subscriptionId=${second.record.subscriptionId}`).then(
+    ({ data }) => data,
+  );
   expect(one).toMatchObject({ eventId: ids[30], status: 'delivered' });
   const { page } = await list(`subscriptionId=${second.record.subscriptionId}&limit=7`);
-  const foreign = await call(`/deliveries?subscriptionId=${first.record.subscriptionId}&cursor=${page.nextCursor}`);
+  const foreign = await call(
+    `/deliveries?subscriptionId=${first.record.subscriptionId}&cursor=${page.nextCursor}`,
+  );
   expect(foreign).toMatchObject({ status: 400, body: { code: 'invalid_cursor' } });
   await other.close();
 });
@@ -188,7 +192,12 @@ test('what a paused subscription has not been sent is pending, also beyond what 
   await waitForEvents(ids);
   const pending = await deliveriesWith(record.subscriptionId, 'pending', 30);
   expect(pending.map(({ eventId }) => eventId).sort()).toEqual([...ids].sort());
-  expect(pending[0]).toMatchObject({ attemptCount: 0, nextAttemptAt: null, completedAt: null, lastFailure: null });
+  expect(pending[0]).toMatchObject({
+    attemptCount: 0,
+    nextAttemptAt: null,
+    completedAt: null,
+    lastFailure: null,
+  });
   expect(await read(reconciliation, `/subscriptions/${record.subscriptionId}/reconciliation`)).toMatchObject({
     matched: 30,
     pending: 30,
@@ -221,7 +230,10 @@ test('the feed holds every matched event in the order of arrival, and a later on
   const path = `/subscriptions/${record.subscriptionId}/events`;
   const first = await read(eventFeed, `${path}?limit=3`);
   expect(first.data.map(({ id }) => id)).toEqual(ids.slice(0, 3));
-  const [late] = await surroundings.publishEvents(1, { subject: 'same', time: new Date(Date.now() - 3_600_000) });
+  const [late] = await surroundings.publishEvents(1, {
+    subject: 'same',
+    time: new Date(Date.now() - 3_600_000),
+  });
   await waitForEvents([late!]);
   const rest = await read(eventFeed, `${path}?limit=3&cursor=${first.page.nextCursor}`);
   expect(rest.data.map(({ id }) => id)).toEqual([...ids.slice(3), late]);
@@ -238,10 +250,22 @@ test('the reconciliation accounts for each matched event of a stretch of time', 
   await deliveriesWith(record.subscriptionId, 'dead', 10);
   const path = `/subscriptions/${record.subscriptionId}/reconciliation`;
   const counts = await read(reconciliation, path);
-  expect(counts).toMatchObject({ matched: 30, delivered: 20, dead: 10, pending: 0, cancelled: 0, expired: 0 });
+  expect(counts).toMatchObject({
+    matched: 30,
+    delivered: 20,
+    dead: 10,
+    pending: 0,
+    cancelled: 0,
+    expired: 0,
+  });
   const { data } = await list(`subscriptionId=${record.subscriptionId}&limit=200`);
   const until = data[9]!.createdAt; // the eldest of the last ten
-  expect(await read(reconciliation, `${path}?until=${until}`)).toMatchObject({ until, matched: 20, delivered: 20, dead: 0 });
+  expect(await read(reconciliation, `${path}?until=${until}`)).toMatchObject({
+    until,
+    matched: 20,
+    delivered: 20,
+    dead: 0,
+  });
   expect(await call(`${path}?since=2026-01-02T00:00:00Z&until=2026-01-01T00:00:00Z`)).toMatchObject({
     status: 400,
     body: { code: 'validation_error' },

@@ -23,6 +23,7 @@ export function idOfNumbers(prefix: string, high: bigint, low: bigint): string {
 /** The two numbers of an id that `idOfNumbers` made, or undefined for any other text. */
 export function numbersOfId(prefix: string, text: string): [high: bigint, low: bigint] | undefined {
   if (!isId(prefix, text)) return undefined;
-  const hex = TypeID.fromString(text, prefix).toUUID().replaceAll('-', '');
-  return [BigInt(`0x${hex.slice(0, 16)}`), BigInt(`0x${hex.slice(16)}`)];
+  // Not through its UUID text: the numbers need not make one that has a version.
+  const bytes = Buffer.from(TypeID.fromString(text, prefix).toUUIDBytes());
+  return [bytes.readBigUInt64BE(0), bytes.readBigUInt64BE(8)];
 }
