@@ -2,12 +2,12 @@
 import { join } from 'node:path';
 import { tmpdir } from 'node:os';
 import { fileURLToPath } from 'node:url';
-import { paths } from './paths.ts';
-import { endLeftBehind, ProcessLedger } from './process-ledger.ts';
-import { Progress } from './progress.ts';
-import { runQuietly } from './run-quietly.ts';
-import { onStopSignal } from './stop-signal.ts';
-import { turbo } from './turbo.ts';
+import { paths } from './machine/paths.ts';
+import { endLeftBehind, ProcessLedger } from './processes/process-ledger.ts';
+import { Progress } from './machine/progress.ts';
+import { runQuietly } from './processes/run-quietly.ts';
+import { onStopSignal } from './processes/stop-signal.ts';
+import { turbo } from './machine/turbo.ts';
 
 type Command = Parameters<typeof run>[0];
 

@@ -1,7 +1,7 @@
 // npm run format [-- <files>]: writes every file in the one style there is.
 import { join } from 'node:path';
-import { paths } from './paths.ts';
-import { runTool } from './run-tool.ts';
+import { paths } from './machine/paths.ts';
+import { runTool } from './processes/run-tool.ts';
 
 const files = process.argv.slice(2);
 await runTool({

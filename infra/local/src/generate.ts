@@ -1,5 +1,5 @@
 // npm run generate: database clients and documents, from their sources.
-import { runTool } from './run-tool.ts';
-import { turbo } from './turbo.ts';
+import { runTool } from './processes/run-tool.ts';
+import { turbo } from './machine/turbo.ts';
 
 await runTool(turbo('run', 'generate', ...process.argv.slice(2)));

@@ -1,3 +1,3 @@
-export { getToken, runMainJob, type Delivery, type MainJobResult } from './main-job.ts';
-export { platformFile, type Platform } from './platform-file.ts';
-export { withThrowawayStack, type ThrowawayStack } from './throwaway-stack.ts';
+export { getToken, runMainJob, type Delivery, type MainJobResult } from './platform/main-job.ts';
+export { platformFile, type Platform } from './platform/platform-file.ts';
+export { withThrowawayStack, type ThrowawayStack } from './test-run/throwaway-stack.ts';

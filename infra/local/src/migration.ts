@@ -2,11 +2,11 @@
 // npm run migration -- check              fails when a schema and its migrations disagree
 import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { diffMigrations } from './diff-migrations.ts';
-import { MachineFault } from './machine-fault.ts';
-import { paths } from './paths.ts';
-import { onStopSignal } from './stop-signal.ts';
-import { withThrowawayStack } from './throwaway-stack.ts';
+import { diffMigrations } from './postgres/diff-migrations.ts';
+import { MachineFault } from './machine/machine-fault.ts';
+import { paths } from './machine/paths.ts';
+import { onStopSignal } from './processes/stop-signal.ts';
+import { withThrowawayStack } from './test-run/throwaway-stack.ts';
 
 const prismaDirOf = (service: string) => join(paths.apps, service, 'prisma');
 const services = readdirSync(paths.apps).filter((app) => existsSync(join(prismaDirOf(app), 'schema.prisma')));

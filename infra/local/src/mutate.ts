@@ -3,11 +3,11 @@
 import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { paths } from './paths.ts';
-import { runQuietly } from './run-quietly.ts';
-import { onStopSignal } from './stop-signal.ts';
-import { withThrowawayStack } from './throwaway-stack.ts';
-import { turbo } from './turbo.ts';
+import { paths } from './machine/paths.ts';
+import { runQuietly } from './processes/run-quietly.ts';
+import { onStopSignal } from './processes/stop-signal.ts';
+import { withThrowawayStack } from './test-run/throwaway-stack.ts';
+import { turbo } from './machine/turbo.ts';
 
 interface Mutation {
   name: string;

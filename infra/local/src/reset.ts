@@ -1,9 +1,9 @@
 // npm run reset: removes all that the local platform keeps. Packages and Kafka's jars stay.
 import { existsSync, readdirSync, rmdirSync, rmSync } from 'node:fs';
-import { localFiles, runningIn } from './local-dir.ts';
-import { localDirOf } from './paths.ts';
-import { endLeftBehind } from './process-ledger.ts';
-import { removeKafkaVolume } from './start-kafka-container.ts';
+import { localFiles, runningIn } from './platform/local-dir.ts';
+import { localDirOf } from './machine/paths.ts';
+import { endLeftBehind } from './processes/process-ledger.ts';
+import { removeKafkaVolume } from './kafka/start-kafka-container.ts';
 
 process.exitCode = await reset(localDirOf(process.env));
 

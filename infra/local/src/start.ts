@@ -1,12 +1,12 @@
 // npm start [-- --once --instances 2 --deployment agency]: the whole platform on this machine, and its main job.
-import { localFiles } from './local-dir.ts';
-import { LocalPlatform } from './local-platform.ts';
-import { MachineFault } from './machine-fault.ts';
-import { runMainJob } from './main-job.ts';
-import type { Platform } from './platform-file.ts';
-import { platformSettings, type PlatformSettings } from './platform-settings.ts';
-import { Progress, seconds } from './progress.ts';
-import { onStopSignal } from './stop-signal.ts';
+import { localFiles } from './platform/local-dir.ts';
+import { LocalPlatform } from './platform/local-platform.ts';
+import { MachineFault } from './machine/machine-fault.ts';
+import { runMainJob } from './platform/main-job.ts';
+import type { Platform } from './platform/platform-file.ts';
+import { platformSettings, type PlatformSettings } from './platform/platform-settings.ts';
+import { Progress, seconds } from './machine/progress.ts';
+import { onStopSignal } from './processes/stop-signal.ts';
 
 const progress = new Progress();
 let platform: LocalPlatform | undefined;

@@ -1,11 +1,11 @@
 // npm test [-- turbo's arguments, e.g. --filter=@assistance/types]
-import { countTests } from './count-tests.ts';
-import { MachineFault } from './machine-fault.ts';
-import { Progress, seconds } from './progress.ts';
-import { runCommand } from './run-command.ts';
-import { onStopSignal } from './stop-signal.ts';
-import { withThrowawayStack, type ThrowawayStack } from './throwaway-stack.ts';
-import { turbo } from './turbo.ts';
+import { countTests } from './test-run/count-tests.ts';
+import { MachineFault } from './machine/machine-fault.ts';
+import { Progress, seconds } from './machine/progress.ts';
+import { runCommand } from './processes/run-command.ts';
+import { onStopSignal } from './processes/stop-signal.ts';
+import { withThrowawayStack, type ThrowawayStack } from './test-run/throwaway-stack.ts';
+import { turbo } from './machine/turbo.ts';
 
 const startedAt = performance.now();
 const longestRunMs = 20 * 60_000;

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { chooseKafka, type KafkaMeans } from '../src/choose-kafka.ts';
+import { chooseKafka, type KafkaMeans } from '../src/kafka/choose-kafka.ts';
 
 const nothing: KafkaMeans = {
   brokers: undefined,

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { countTests } from '../src/count-tests.ts';
+import { countTests } from '../src/test-run/count-tests.ts';
 
 test('the summaries of several packages are added up, colours or not', () => {
   const output = [

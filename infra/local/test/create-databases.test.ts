@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { Client } from 'pg';
-import { createDatabases, databaseUrl } from '../src/create-databases.ts';
-import { services, type Service } from '../src/services.ts';
+import { createDatabases, databaseUrl } from '../src/postgres/create-databases.ts';
+import { services, type Service } from '../src/platform/services.ts';
 
 const superuserUrl = process.env['TEST_POSTGRES_URL']!;
 const passwords = { applications: 'a', subscriptions: 'b', 'webhook-dispatcher': 'c' };

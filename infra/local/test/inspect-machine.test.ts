@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { javaCommand, javaMajor, javaMajorOf, outputOf } from '../src/inspect-machine.ts';
+import { javaCommand, javaMajor, javaMajorOf, outputOf } from '../src/machine/inspect-machine.ts';
 
 test.each([
   ['openjdk version "17.0.15" 2025-04-15', 17],

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type AddressInfo } from 'node:net';
 import { expect, test } from '@jest/globals';
-import { kafkaAnswers } from '../src/kafka-answers.ts';
+import { kafkaAnswers } from '../src/kafka/kafka-answers.ts';
 
 test('a broker answers', async () => {
   const [broker] = process.env['TEST_KAFKA_BROKERS']!.split(',');

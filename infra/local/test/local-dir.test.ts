@@ -4,9 +4,9 @@ import { once } from 'node:events';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
-import { claimLocalDir, localFiles, releaseLocalDir, runningIn } from '../src/local-dir.ts';
-import { assignPorts, checkGatewayPort } from '../src/ports.ts';
-import { loadSecrets } from '../src/secrets.ts';
+import { claimLocalDir, localFiles, releaseLocalDir, runningIn } from '../src/platform/local-dir.ts';
+import { assignPorts, checkGatewayPort } from '../src/machine/ports.ts';
+import { loadSecrets } from '../src/platform/secrets.ts';
 
 let folder: string;
 

@@ -10,12 +10,12 @@ import { Webhook as StandardWebhook } from 'standardwebhooks';
 import Stripe from 'stripe';
 import { Webhook as SvixWebhook } from 'svix';
 import { waitUntil } from '@assistance/test-kit';
-import { freePort } from '../src/free-port.ts';
-import { getToken, runMainJob, type Delivery } from '../src/main-job.ts';
-import { paths } from '../src/paths.ts';
-import type { Platform } from '../src/platform-file.ts';
-import { readmeCommands } from '../src/readme-commands.ts';
-import { startTimeOf } from '../src/start-time-of.ts';
+import { freePort } from '../src/machine/free-port.ts';
+import { getToken, runMainJob, type Delivery } from '../src/platform/main-job.ts';
+import { paths } from '../src/machine/paths.ts';
+import type { Platform } from '../src/platform/platform-file.ts';
+import { readmeCommands } from '../src/test-run/readme-commands.ts';
+import { startTimeOf } from '../src/processes/start-time-of.ts';
 import { npmStart, processesOf, untilUp, type Started } from './support/npm-start.ts';
 
 let localDir: string;

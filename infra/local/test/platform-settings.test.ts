@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { platformSettings } from '../src/platform-settings.ts';
+import { platformSettings } from '../src/platform/platform-settings.ts';
 
 test('without arguments: one of each, as a sandbox, on port 8080', () => {
   const { localDir, ...settings } = platformSettings([], {});

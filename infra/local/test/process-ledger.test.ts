@@ -4,8 +4,8 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'no
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
-import { endLeftBehind, ProcessLedger } from '../src/process-ledger.ts';
-import { startTimeOf } from '../src/start-time-of.ts';
+import { endLeftBehind, ProcessLedger } from '../src/processes/process-ledger.ts';
+import { startTimeOf } from '../src/processes/start-time-of.ts';
 
 let folder: string;
 let file: string;

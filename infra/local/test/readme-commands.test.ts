@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { readmeCommands } from '../src/readme-commands.ts';
+import { readmeCommands } from '../src/test-run/readme-commands.ts';
 
 const readme = `# Title
 

@@ -2,10 +2,10 @@ import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:f
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { freePort } from '../src/free-port.ts';
-import { ProcessLedger } from '../src/process-ledger.ts';
-import { startPostgres, type PostgresOptions } from '../src/start-postgres.ts';
-import { startTimeOf } from '../src/start-time-of.ts';
+import { freePort } from '../src/machine/free-port.ts';
+import { ProcessLedger } from '../src/processes/process-ledger.ts';
+import { startPostgres, type PostgresOptions } from '../src/postgres/start-postgres.ts';
+import { startTimeOf } from '../src/processes/start-time-of.ts';
 
 let folder: string;
 let options: PostgresOptions;

@@ -3,10 +3,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { waitUntil } from '@assistance/test-kit';
-import { launch, type LaunchOptions } from '../src/launch.ts';
-import { ProcessLedger } from '../src/process-ledger.ts';
-import { startTimeOf } from '../src/start-time-of.ts';
-import { Supervisor } from '../src/supervisor.ts';
+import { launch, type LaunchOptions } from '../src/processes/launch.ts';
+import { ProcessLedger } from '../src/processes/process-ledger.ts';
+import { startTimeOf } from '../src/processes/start-time-of.ts';
+import { Supervisor } from '../src/processes/supervisor.ts';
 
 let folder: string;
 let supervisor: Supervisor;

@@ -3,8 +3,8 @@ import { once } from 'node:events';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { waitUntil } from '@assistance/test-kit';
-import { paths } from '../../src/paths.ts';
-import { platformFile, type Platform } from '../../src/platform-file.ts';
+import { paths } from '../../src/machine/paths.ts';
+import { platformFile, type Platform } from '../../src/platform/platform-file.ts';
 
 export interface Started {
   child: ChildProcess;

@@ -2,12 +2,12 @@ import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
-import { javaCommand } from './inspect-machine.ts';
+import { javaCommand } from '../machine/inspect-machine.ts';
 import { kafkaProperties, propertiesFile } from './kafka-properties.ts';
-import { MachineFault } from './machine-fault.ts';
-import { paths } from './paths.ts';
-import type { ProcessLedger } from './process-ledger.ts';
-import { runQuietly } from './run-quietly.ts';
+import { MachineFault } from '../machine/machine-fault.ts';
+import { paths } from '../machine/paths.ts';
+import type { ProcessLedger } from '../processes/process-ledger.ts';
+import { runQuietly } from '../processes/run-quietly.ts';
 
 const pom = join(paths.kafkaConfig, 'pom.xml');
 

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { z } from 'zod';
-import { MachineFault } from './machine-fault.ts';
-import { replaceFile } from './replace-file.ts';
+import { MachineFault } from '../machine/machine-fault.ts';
+import { replaceFile } from '../machine/replace-file.ts';
 
 const base64Key = z.base64();
 const keyRing = z.object({ current: z.string(), keys: z.record(z.string(), base64Key) });

@@ -1,14 +1,14 @@
 import { cpSync, existsSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { chooseKafka, type KafkaMeans } from './choose-kafka.ts';
-import { hasDocker, hasMaven, javaCommand, javaMajor } from './inspect-machine.ts';
+import { hasDocker, hasMaven, javaCommand, javaMajor } from '../machine/inspect-machine.ts';
 import { kafkaAnswers } from './kafka-answers.ts';
 import { fetchKafkaJars, formattedDataDir, hasKafkaJars, javaFlags, kafkaClasspath } from './kafka-jars.ts';
 import { kafkaProperties, propertiesFile } from './kafka-properties.ts';
-import { launch, type Running } from './launch.ts';
-import { tailOf } from './log-file.ts';
-import { MachineFault } from './machine-fault.ts';
-import type { ProcessLedger } from './process-ledger.ts';
+import { launch, type Running } from '../processes/launch.ts';
+import { tailOf } from '../processes/log-file.ts';
+import { MachineFault } from '../machine/machine-fault.ts';
+import type { ProcessLedger } from '../processes/process-ledger.ts';
 import { startKafkaContainer } from './start-kafka-container.ts';
 
 export interface KafkaOptions {

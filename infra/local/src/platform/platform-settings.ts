@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util';
-import { MachineFault } from './machine-fault.ts';
-import { localDirOf } from './paths.ts';
+import { MachineFault } from '../machine/machine-fault.ts';
+import { localDirOf } from '../machine/paths.ts';
 
 export interface PlatformSettings {
   /** Of the gateway; every other port is a free one. */

@@ -1,5 +1,5 @@
 import { Client, escapeIdentifier, escapeLiteral } from 'pg';
-import { services, type Service } from './services.ts';
+import { services, type Service } from '../platform/services.ts';
 
 /** A database and a role for each service; no role may connect to another's database. Safe to run again. */
 export async function createDatabases(

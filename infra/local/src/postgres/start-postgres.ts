@@ -5,11 +5,11 @@ import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { Client } from 'pg';
-import { launch, type Running } from './launch.ts';
-import { tailOf } from './log-file.ts';
-import { MachineFault } from './machine-fault.ts';
-import type { ProcessLedger } from './process-ledger.ts';
-import { runQuietly } from './run-quietly.ts';
+import { launch, type Running } from '../processes/launch.ts';
+import { tailOf } from '../processes/log-file.ts';
+import { MachineFault } from '../machine/machine-fault.ts';
+import type { ProcessLedger } from '../processes/process-ledger.ts';
+import { runQuietly } from '../processes/run-quietly.ts';
 
 export interface PostgresOptions {
   dataDir: string;

@@ -1,9 +1,9 @@
 import { accessSync, constants, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { MachineFault } from './machine-fault.ts';
-import { endLeftBehind } from './process-ledger.ts';
-import { startTimeOf } from './start-time-of.ts';
+import { MachineFault } from '../machine/machine-fault.ts';
+import { endLeftBehind } from '../processes/process-ledger.ts';
+import { startTimeOf } from '../processes/start-time-of.ts';
 
 const owner = z.object({ pid: z.number().int(), startTime: z.string(), gateway: z.string() });
 export type Owner = z.infer<typeof owner>;

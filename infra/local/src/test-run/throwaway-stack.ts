@@ -2,11 +2,11 @@ import { randomBytes } from 'node:crypto';
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { freePort } from './free-port.ts';
-import { endLeftBehind, ProcessLedger } from './process-ledger.ts';
-import { startKafka } from './start-kafka.ts';
-import { startPostgres } from './start-postgres.ts';
-import { startReaper } from './start-reaper.ts';
+import { freePort } from '../machine/free-port.ts';
+import { endLeftBehind, ProcessLedger } from '../processes/process-ledger.ts';
+import { startKafka } from '../kafka/start-kafka.ts';
+import { startPostgres } from '../postgres/start-postgres.ts';
+import { startReaper } from '../processes/start-reaper.ts';
 
 export interface ThrowawayStack {
   /** Of the superuser. */

@@ -1,7 +1,7 @@
 import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-const root = fileURLToPath(new URL('../../..', import.meta.url)).replace(/\/$/, '');
+const root = fileURLToPath(new URL('../../../..', import.meta.url)).replace(/\/$/, '');
 
 /** Places of the repository, whatever the current folder is. */
 export const paths = {

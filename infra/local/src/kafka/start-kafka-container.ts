@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
-import { outputOf } from './inspect-machine.ts';
+import { outputOf } from '../machine/inspect-machine.ts';
 import { kafkaProperties, kafkaVariables } from './kafka-properties.ts';
-import { launch, type Running } from './launch.ts';
-import { MachineFault } from './machine-fault.ts';
-import type { ProcessLedger } from './process-ledger.ts';
-import { runQuietly } from './run-quietly.ts';
+import { launch, type Running } from '../processes/launch.ts';
+import { MachineFault } from '../machine/machine-fault.ts';
+import type { ProcessLedger } from '../processes/process-ledger.ts';
+import { runQuietly } from '../processes/run-quietly.ts';
 import type { KafkaOptions } from './start-kafka.ts';
 
 const image = 'apache/kafka:4.4.0';

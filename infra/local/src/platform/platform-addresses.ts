@@ -1,5 +1,5 @@
 import type { PlatformSettings } from './platform-settings.ts';
-import { assignPorts } from './ports.ts';
+import { assignPorts } from '../machine/ports.ts';
 import { basePaths, instancesOf } from './services.ts';
 
 /** Every address of one run; they stay when a process is started again. */
