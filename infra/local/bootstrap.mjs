@@ -3,7 +3,7 @@
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, lstatSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { delimiter, dirname, join } from 'node:path';
+import { delimiter, dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..', '..');
@@ -101,7 +101,7 @@ function linkNode() {
   const link = join(modules, '.bin', 'node');
   if (!existsSync(lockfileNode()) || lstatSync(link, { throwIfNoEntry: false })?.isSymbolicLink()) return;
   rmSync(link, { force: true });
-  symlinkSync(lockfileNode(), link);
+  symlinkSync(relative(dirname(link), lockfileNode()), link);
 }
 
 function node24() {
