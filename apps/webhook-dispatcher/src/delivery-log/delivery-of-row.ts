@@ -12,6 +12,7 @@ export interface DeliveryColumns {
   endedAt: Date | null;
   subscriptionStatus: 'active' | 'paused' | 'failing' | 'deleted';
   revivedAt: Date | null;
+  holdUntil: Date | null;
   eventType: string;
   eventId: string;
   arrivedAt: Date;
@@ -63,10 +64,12 @@ function statusOf(row: DeliveryColumns): DeliveryStatus {
 }
 
 /** Known only of what waits for its next attempt while the subscription is active; the rest goes when its turn comes. */
-function nextAttemptAt({ subscriptionStatus, dueAt, triedAt, revivedAt }: DeliveryColumns): Date | null {
+function nextAttemptAt(row: DeliveryColumns): Date | null {
+  const { subscriptionStatus, dueAt, triedAt, revivedAt, holdUntil } = row;
   if (subscriptionStatus !== 'active' || dueAt === null) return null;
   const isRevived = revivedAt !== null && triedAt !== null && triedAt < revivedAt;
-  return isRevived && revivedAt < dueAt ? revivedAt : dueAt;
+  const due = isRevived && revivedAt < dueAt ? revivedAt : dueAt;
+  return holdUntil !== null && holdUntil > due ? holdUntil : due;
 }
 
 function completedAt(row: DeliveryColumns, status: DeliveryStatus): Date | null {

@@ -39,7 +39,7 @@ export function deliveriesStatement(filter: DeliveryFilter): { statement: string
 /** What the resource is made of. `a` is the last attempt, `f` the last that failed. */
 const deliveryColumns = `
   w.lane_no as "laneNo", k.seq, w.subscription_id as "subscriptionId", w.owner, w.replay_id as "replayId",
-  w.state as "laneState", w.ended_at as "endedAt", w.status as "subscriptionStatus", w.revived_at as "revivedAt",
+  w.state as "laneState", w.ended_at as "endedAt", w.status as "subscriptionStatus", w.revived_at as "revivedAt", w.hold_until as "holdUntil",
   e.type as "eventType", e.webhook_id as "eventId", e.arrived_at as "arrivedAt",
   d.attempts as "deliveredAttempts", d.attempted_at as "deliveredAttemptAt", d.duration_ms as "deliveredDurationMs",
   u.state as "unsettledState", u.attempts as "unsettledAttempts", u.due_at as "dueAt", u.attempted_at as "triedAt",

@@ -44,7 +44,7 @@ export function wantedLanes(filter: LaneFilter, given: (value: unknown) => strin
   return `
     select l.lane_no, l.cursor, l.state, l.ended_at, l.replay_id, l.replay_since,
            coalesce(l.replay_mode, 'live') as mode, live.lane_no as live_lane_no, s.subscription_id, s.owner,
-           ${effectiveStatus} as status, live.revived_at, ${given(fromSeq)}::bigint as from_seq, ${upper} as to_seq
+           ${effectiveStatus} as status, live.revived_at, live.hold_until, ${given(fromSeq)}::bigint as from_seq, ${upper} as to_seq
     from subscription s
     join lane live on live.subscription_id = s.subscription_id and live.replay_id is null
     join lane l on l.subscription_id = s.subscription_id

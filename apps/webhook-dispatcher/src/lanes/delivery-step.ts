@@ -1,13 +1,17 @@
 import type { DeliverySettings } from '../config.ts';
 import type { AttemptOutcome } from '../sending/attempt-outcome.ts';
 import type { Judgement } from './judge-subscription.ts';
+import type { ByHand } from './lane.ts';
 import { retryDelayMs } from './retry-schedule.ts';
 
 /** What becomes of a delivery after an attempt. Times in ms. */
 export type DeliveryStep =
   | { state: 'delivered'; attempts: number }
   | { state: 'retry'; attempts: number; counted: number; dueAt: number }
-  | { state: 'dead'; attempts: number; counted: number };
+  | { state: 'dead'; attempts: number; counted: number }
+  | { state: 'blocked'; attempts: number; counted: number }
+  /** It stays what it is; only the attempt is recorded. */
+  | { state: 'kept' };
 
 /** What was known of the delivery before the attempt. */
 export interface Tried {
@@ -16,6 +20,13 @@ export interface Tried {
   counted: number;
   /** Asked for by hand: what is dead stays dead unless it succeeds. */
   wasDead: boolean;
+}
+
+/** Pure. An attempt by hand makes nothing worse: what is delivered stays so, what is behind its subject stays there. */
+export function stepByHand({ was, aside }: ByHand, step: DeliveryStep): DeliveryStep {
+  if (was === 'delivered') return { state: 'kept' };
+  if (!aside || step.state !== 'retry') return step;
+  return { state: 'blocked', attempts: step.attempts, counted: step.counted };
 }
 
 /** Pure. Only while its subscription is active can a delivery run out of attempts. */

@@ -2,6 +2,7 @@ import { PollLoop, type Logger, type Part, type ShardLeases, type Sql } from '@a
 import type { LaneOwner } from './lane-owner.ts';
 
 const COMMANDS_PER_TURN = 200;
+const MOST_UNDERWAY = 1_000;
 const POLL_MS = 500;
 
 interface CommandRow {
@@ -12,9 +13,12 @@ interface CommandRow {
   seq: bigint | null;
 }
 
+const commandColumns = 'id, kind, subscription_id, lane_no, seq';
+
 /**
- * Does what the mirror and the interface ask of the owner of a shard, in order. A command is deleted after it is done:
- * dying between the two does it again, which changes nothing.
+ * Does what the mirror and the interface ask of the owner of a shard, in order. A command is deleted after it is done, a
+ * retry after its attempt is recorded: dying before does it again. Retries of a paused subscription are held in the
+ * table, and go before its backlog when it is resumed.
  */
 export function createLaneCommandFollower(options: {
   sql: Sql;
@@ -23,37 +27,73 @@ export function createLaneCommandFollower(options: {
   log: Logger;
 }): Part & { wake(): void } {
   const { sql, leases, owner, log } = options;
-  const loop = new PollLoop({
-    name: 'lane-commands',
-    intervalMs: POLL_MS,
-    log,
-    turn: async () => {
-      const shards = leases.heldShards();
-      if (shards.length === 0) return false;
-      const commands = await sql.$queryRawUnsafe<CommandRow[]>(
-        `select id, kind, subscription_id, lane_no, seq from lane_command
-         where shard = any($1::int[]) order by id limit ${COMMANDS_PER_TURN}`,
-        shards,
-      );
-      if (commands.length === 0) return false;
-      const refreshed = new Set(
-        commands.filter(({ kind }) => kind === 'refresh').map((row) => row.subscription_id),
-      );
-      await Promise.all([...refreshed].map((subscriptionId) => owner.refresh(subscriptionId)));
-      for (const { kind, subscription_id, lane_no, seq } of commands) {
-        if (kind === 'retry') await owner.retry(subscription_id, Number(lane_no), Number(seq));
-      }
-      await sql.$executeRawUnsafe(
-        'delete from lane_command where id = any($1::bigint[])',
-        commands.map(({ id }) => id),
-      );
-      return commands.length === COMMANDS_PER_TURN;
-    },
-  });
+  /** Retries whose attempt is not recorded yet. */
+  const underway = new Set<bigint>();
+  const loop = new PollLoop({ name: 'lane-commands', intervalMs: POLL_MS, log, turn });
   return {
     name: 'lane-commands',
     wake: () => loop.wake(),
     start: () => loop.start(),
     stop: () => loop.stop(),
   };
+
+  async function turn(): Promise<boolean> {
+    const shards = leases.heldShards();
+    if (shards.length === 0) return false;
+    const commands = await sql.$queryRawUnsafe<CommandRow[]>(
+      `select ${commandColumns} from lane_command
+       where shard = any($1::int[]) and not held and id <> all($2::bigint[]) and (kind = 'refresh' or $3::bool)
+       order by id limit ${COMMANDS_PER_TURN}`,
+      shards,
+      [...underway],
+      underway.size < MOST_UNDERWAY,
+    );
+    const refreshes = commands.filter(({ kind }) => kind === 'refresh');
+    const refreshed = [...new Set(refreshes.map((row) => row.subscription_id))];
+    await Promise.all(refreshed.map(refresh));
+    await remove(refreshes);
+    for (const command of commands) if (command.kind === 'retry') retry(command);
+    return commands.length === COMMANDS_PER_TURN;
+  }
+
+  async function refresh(subscriptionId: string): Promise<void> {
+    const held = await sql.$queryRawUnsafe<CommandRow[]>(
+      `select ${commandColumns} from lane_command where subscription_id = $1 and held and id <> all($2::bigint[])
+       order by id limit ${COMMANDS_PER_TURN}`,
+      subscriptionId,
+      [...underway],
+    );
+    // They begin before what a resumption begins; where there is none, the rest is held again.
+    for (const command of held) retry(command, { whilePaused: true });
+    await owner.refresh(subscriptionId);
+    await sql.$executeRawUnsafe(
+      'update lane_command set held = false where subscription_id = $1 and held',
+      subscriptionId,
+    );
+  }
+
+  function retry(command: CommandRow, how?: { whilePaused: boolean }): void {
+    const { id, subscription_id, lane_no, seq } = command;
+    underway.add(id);
+    owner
+      .retry({ subscriptionId: subscription_id, laneNo: Number(lane_no), seq: Number(seq) }, how)
+      .then(async (result) => {
+        if (result === 'done') await remove([command]);
+        if (result === 'held') await hold(command);
+      })
+      .catch((error: unknown) => log.warn({ err: error }, 'lane_command.not_settled'))
+      .finally(() => underway.delete(id));
+  }
+
+  async function remove(commands: CommandRow[]): Promise<void> {
+    if (commands.length === 0) return;
+    await sql.$executeRawUnsafe(
+      'delete from lane_command where id = any($1::bigint[])',
+      commands.map(({ id }) => id),
+    );
+  }
+
+  async function hold({ id }: CommandRow): Promise<void> {
+    await sql.$executeRawUnsafe('update lane_command set held = true where id = $1::bigint', id);
+  }
 }

@@ -15,19 +15,13 @@ import type { LogEvent } from '../log/event-log.ts';
 import type { AttemptOutcome } from '../sending/attempt-outcome.ts';
 import type { WebhookSender } from '../sending/send-webhook.ts';
 import type { DispatcherMetrics } from '../dispatcher-metrics.ts';
-import { stepAfter } from './delivery-step.ts';
+import { stepAfter, stepByHand } from './delivery-step.ts';
 import { joinSpans } from './join-spans.ts';
 import { freshJudgement, judgeAfter } from './judge-subscription.ts';
 import type { Job, Lane } from './lane.ts';
 import { loadShards, loadSubscription } from './load-lanes.ts';
-import {
-  readDue,
-  readHeldSubjects,
-  readPortion,
-  readUnsettled,
-  releaseAllSubjects,
-  releaseSubject,
-} from './read-lane.ts';
+import { prepareRetry } from './prepare-retry.ts';
+import { readDue, readHeldSubjects, readPortion, releaseAllSubjects, releaseSubject } from './read-lane.ts';
 import { OutcomeRecorder } from './record-outcomes.ts';
 import type { SubscriptionLanes } from './subscription-lanes.ts';
 
@@ -145,6 +139,7 @@ export class LaneOwner implements Part {
       await this.adopt(loaded);
       return;
     }
+    await Promise.all(known.preparing);
     const leftSubjectOrder = known.bySubject && loaded.word.ordering === 'none';
     known.changeWord(loaded.word);
     this.unindex(known);
@@ -162,17 +157,41 @@ export class LaneOwner implements Part {
     this.pump(known);
   }
 
-  /** One attempt now, asked for by hand. */
-  async retry(subscriptionId: string, laneNo: number, seq: number): Promise<void> {
+  /**
+   * One attempt now, asked for by hand. Resolves with `done` when it is recorded, or there is nothing to do; `later` when
+   * it is to be asked again; `held` when the subscription is paused, unless it is about to be resumed.
+   */
+  async retry(
+    { subscriptionId, laneNo, seq }: { subscriptionId: string; laneNo: number; seq: number },
+    options = { whilePaused: false },
+  ): Promise<'done' | 'later' | 'held'> {
+    const { sql, log } = this.options;
     const subscription = this.subscriptions.get(subscriptionId);
-    const lane = subscription?.lanes().find((each) => each.laneNo === laneNo);
-    if (subscription === undefined || lane === undefined || lane.busy.has(seq)) return;
-    const job = await readUnsettled(this.options.sql, lane, seq);
-    if (job === undefined || lane.busy.has(seq)) return;
-    const loaded = lane.retries.findIndex(({ event }) => event.seq === seq);
-    if (loaded !== -1) lane.retries.splice(loaded, 1);
-    subscription.forced.push(job);
-    this.pump(subscription);
+    if (subscription === undefined) return (await isLive(sql, subscriptionId)) ? 'later' : 'done';
+    if (subscription.suspended) return 'later';
+    if (subscription.status === 'paused' && !options.whilePaused) return 'held';
+    const key = keyOf(laneNo, seq);
+    if (subscription.askedByHand.has(key)) return 'done';
+    return new Promise((resolve) => {
+      const settle = (result: 'done' | 'later'): void => {
+        subscription.askedByHand.delete(key);
+        resolve(result);
+      };
+      subscription.askedByHand.set(key, settle);
+      const prepared = prepareRetry(sql, subscription, laneNo, seq).then(
+        (job) => {
+          if (job === undefined) return settle('done');
+          subscription.forced.push(job);
+          this.pump(subscription);
+        },
+        (error: unknown) => {
+          log.warn({ err: error }, 'retry.not_prepared');
+          settle('later');
+        },
+      );
+      subscription.preparing.add(prepared);
+      void prepared.finally(() => subscription.preparing.delete(prepared));
+    });
   }
 
   private async loadAcquired(): Promise<void> {
@@ -213,6 +232,7 @@ export class LaneOwner implements Part {
 
   private remove(subscription: SubscriptionLanes): void {
     subscription.suspended = true;
+    for (const settle of [...subscription.askedByHand.values()]) settle('later');
     for (const lane of subscription.lanes()) lane.forgetWaiting();
     this.subscriptions.delete(subscription.subscriptionId);
     this.timed.delete(subscription);
@@ -307,7 +327,7 @@ export class LaneOwner implements Part {
     attempt: { attemptedAt: Date; durationMs: number; outcome: AttemptOutcome; statusEpoch: number },
   ): void {
     const { settings, log } = this.options;
-    const { lane, event, tried, fresh } = job;
+    const { lane, event, tried, fresh, byHand } = job;
     subscription.ended(job);
     if (subscription.dropped) return;
     const { outcome, attemptedAt, durationMs } = attempt;
@@ -316,13 +336,15 @@ export class LaneOwner implements Part {
     // What came of the address before the owner changed it says nothing of the present one.
     const after = attempt.statusEpoch === before.epoch ? judgeAfter(before, outcome, settings, now) : before;
     subscription.judgement = after;
-    const step = stepAfter(tried, outcome, { before, after }, settings, now, this.random);
+    const nextStep = stepAfter(tried, outcome, { before, after }, settings, now, this.random);
+    const step = byHand === undefined ? nextStep : stepByHand(byHand, nextStep);
+    const inSubjectOrder = subscription.bySubject && byHand?.aside !== true;
     const attemptNumber = tried.attempts + 1;
     if (step.state === 'delivered') {
       lane.newlyDelivered += 1;
       if (lane.replay !== null) forget(subscription.live, event.seq);
     }
-    if (subscription.bySubject) {
+    if (inSubjectOrder) {
       lane.heldSubjects.set(event.subject, step.state === 'retry' ? 'retrying' : 'in_flight');
     }
     this.recorder.add({
@@ -335,7 +357,8 @@ export class LaneOwner implements Part {
       step,
       onRecorded: () => {
         if (step.state === 'retry') lane.nextDueAt = Math.min(lane.nextDueAt, step.dueAt);
-        else if (subscription.bySubject) void this.release(subscription, lane, event.subject);
+        else if (inSubjectOrder) void this.release(subscription, lane, event.subject);
+        if (byHand !== undefined) subscription.askedByHand.get(keyOf(lane.laneNo, event.seq))?.('done');
       },
     });
     const fields = {
@@ -395,7 +418,7 @@ export class LaneOwner implements Part {
           subject,
           fresh: true,
           attempt: null,
-          step: { state: 'blocked' },
+          step: { state: 'blocked', attempts: 0, counted: 0 },
         });
       }
     }
@@ -537,5 +560,15 @@ function forget(live: Lane, seq: number): void {
   const index = live.retries.findIndex(({ event }) => event.seq === seq);
   if (index !== -1) live.retries.splice(index, 1);
 }
+
+const keyOf = (laneNo: number, seq: number): string => `${laneNo}.${seq}`;
+
+const isLive = async (sql: Sql, subscriptionId: string): Promise<boolean> => {
+  const rows = await sql.$queryRawUnsafe<unknown[]>(
+    `select 1 from subscription where subscription_id = $1 and status <> 'deleted'`,
+    subscriptionId,
+  );
+  return rows.length > 0;
+};
 
 const delay = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));

@@ -27,6 +27,17 @@ export interface Job {
   tried: Tried;
   /** Never recorded before: recording it moves the lane's cursor. */
   fresh: boolean;
+  byHand?: ByHand;
+}
+
+/** What there is to know of a delivery that was asked for by hand. */
+export interface ByHand {
+  was: 'delivered' | 'dead' | 'retry' | 'blocked' | 'waiting';
+  /**
+   * With order per subject, when another of the subject is in flight or waits for its next attempt: this one neither
+   * waits for it nor gives way to what is behind it. Known when it begins.
+   */
+  aside: boolean;
 }
 
 /** A read under way, and what arrived since it began. */
@@ -63,6 +74,8 @@ export class Lane {
   private readonly recordedBeyond: Set<number>;
   private open: number[] = [];
   private readonly settledAhead = new Set<number>();
+  /** Positions not read yet of which the delivery has begun, by hand, before its turn. */
+  private readonly ahead = new Set<number>();
 
   constructor(options: {
     laneNo: number;
@@ -153,6 +166,7 @@ export class Lane {
     const first = this.waiting[0];
     this.reading = undefined;
     this.isBehind = true;
+    if (this.retries.length > 0) this.nextDueAt = 0;
     this.retries.length = 0;
     if (first === undefined) return;
     this.readUpTo = first.seq - 1;
@@ -180,37 +194,81 @@ export class Lane {
   }
 
   takeFresh(bySubject: boolean): Job | undefined {
-    const index = bySubject ? this.waiting.findIndex((event) => !this.heldSubjects.has(event.subject)) : 0;
+    const index = this.waiting.findIndex(
+      ({ seq, subject }) => !this.busy.has(seq) && !(bySubject && this.heldSubjects.has(subject)),
+    );
     const event = this.waiting[index];
     if (event === undefined) return undefined;
     this.waiting.splice(index, 1);
-    return { lane: this, event, tried: { attempts: 0, counted: 0, wasDead: false }, fresh: true };
+    return this.firstJob(event);
   }
 
   takeRetry(bySubject: boolean): Job | undefined {
-    const free = (job: Job): boolean => this.heldSubjects.get(job.event.subject) !== 'in_flight';
-    const index = bySubject ? this.retries.findIndex(free) : 0;
+    const free = ({ event: { seq, subject } }: Job): boolean =>
+      !this.busy.has(seq) && !(bySubject && this.heldSubjects.get(subject) === 'in_flight');
+    const index = this.retries.findIndex(free);
     return index === -1 ? undefined : this.retries.splice(index, 1)[0];
   }
 
   /** Events whose subject waits for another's next attempt: they are recorded as blocked, so that the lane can go on. */
   takeBlocked(): LogEvent[] {
-    const isBlocked = (event: LogEvent): boolean => this.heldSubjects.get(event.subject) === 'retrying';
+    const isBlocked = ({ seq, subject }: LogEvent): boolean =>
+      !this.busy.has(seq) && this.heldSubjects.get(subject) === 'retrying';
     const blocked = this.waiting.filter(isBlocked);
     if (blocked.length > 0) this.waiting = this.waiting.filter((event) => !isBlocked(event));
     return blocked;
   }
 
+  /** A certain delivery that is held in memory, before its turn. */
+  takeNow(seq: number): Job | undefined {
+    const retry = this.retries.findIndex(({ event }) => event.seq === seq);
+    if (retry !== -1) return this.retries.splice(retry, 1)[0];
+    const waiting = this.waiting.findIndex((event) => event.seq === seq);
+    return waiting === -1 ? undefined : this.firstJob(this.waiting.splice(waiting, 1)[0]!);
+  }
+
+  /** A delivery that the lane has not come to yet, before its turn; it is passed over when the lane comes to it. */
+  takeUnread(event: LogEvent): Job | undefined {
+    if (event.seq <= this.readUpTo || this.recordedBeyond.has(event.seq) || this.ahead.has(event.seq)) {
+      return undefined;
+    }
+    this.ahead.add(event.seq);
+    return this.firstJob(event);
+  }
+
   /** A fresh delivery is being recorded: the cursor moves on over all that is settled without a gap. */
   settle(seq: number): void {
+    if (this.ahead.delete(seq)) {
+      this.recordedBeyond.add(seq);
+      return;
+    }
     this.settledAhead.add(seq);
     while (this.open.length > 0 && this.settledAhead.delete(this.open[0]!)) this.cursor = this.open.shift()!;
   }
 
   private enqueue(event: LogEvent): void {
     this.readUpTo = event.seq;
-    if (this.recordedBeyond.delete(event.seq)) return;
-    this.open.push(event.seq);
-    this.waiting.push(event);
+    if (this.recordedBeyond.delete(event.seq) || !this.openAt(event.seq)) return;
+    if (!this.ahead.delete(event.seq)) this.waiting.push(event);
+  }
+
+  /**
+   * Notes a position as not yet recorded, in order; false when it is noted already: it had begun before what waited was
+   * forgotten, and is now read again.
+   */
+  private openAt(seq: number): boolean {
+    const last = this.open.at(-1);
+    if (last === undefined || last < seq) {
+      this.open.push(seq);
+      return true;
+    }
+    const index = this.open.findIndex((each) => each >= seq);
+    if (this.open[index] === seq) return false;
+    this.open.splice(index, 0, seq);
+    return true;
+  }
+
+  private firstJob(event: LogEvent): Job {
+    return { lane: this, event, tried: { attempts: 0, counted: 0, wasDead: false }, fresh: true };
   }
 }

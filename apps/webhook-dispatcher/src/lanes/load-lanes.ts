@@ -37,7 +37,7 @@ interface LaneRow {
  * The open lanes of some shards, or of one subscription, as they are recorded. `recorded` are positions beyond the
  * cursor that are recorded already: deliveries end in another order than they begin.
  */
-const lanesQuery = (where: string): string => `
+const lanesQuery = (where: string, which = `l.state = 'open'`): string => `
   select l.lane_no, l.subscription_id, l.shard, l.replay_id, l.replay_mode, l.replay_since, l.cursor, l.judged,
          l.judged_epoch, l.reason_code, l.reason_since, l.fail_count, l.first_failed_at, l.probe_count, l.revived_at,
          l.hold_until, l.report_number, s.status, s.status_epoch, s.callback_url, s.ordering, s.secrets,
@@ -49,7 +49,7 @@ const lanesQuery = (where: string): string => `
          (select min(case when u.attempted_at < l.revived_at then l.revived_at else u.due_at end)
           from unsettled u where u.lane_no = l.lane_no and u.state = 'retry') as next_due_at
   from lane l join subscription s using (subscription_id)
-  where l.state = 'open' and s.status <> 'deleted' and ${where}
+  where ${which} and s.status <> 'deleted' and ${where}
   order by l.lane_no`;
 
 export interface LoadContext {
@@ -66,6 +66,13 @@ export async function loadSubscription(
   subscriptionId: string,
 ): Promise<SubscriptionLanes | undefined> {
   return (await load(context, 'l.subscription_id = $1', subscriptionId))[0];
+}
+
+/** A lane that has ended, for a delivery of it that is asked for by hand. */
+export async function loadEndedLane(sql: Sql, laneNo: number): Promise<Lane | undefined> {
+  const statement = lanesQuery('l.lane_no = $1::bigint', `l.state <> 'open'`);
+  const [row] = await sql.$queryRawUnsafe<LaneRow[]>(statement, laneNo);
+  return row === undefined ? undefined : laneOf(row);
 }
 
 async function load(context: LoadContext, where: string, parameter: unknown): Promise<SubscriptionLanes[]> {

@@ -1,6 +1,6 @@
 import type { Sql } from '@assistance/service-kit';
 import { logEventOf, seqOf, type LogEvent } from '../log/event-log.ts';
-import { LANE_MEMORY, type Job, type Lane } from './lane.ts';
+import { LANE_MEMORY, type ByHand, type Job, type Lane } from './lane.ts';
 
 const MAX_SEQ = '9223372036854775807';
 
@@ -126,15 +126,28 @@ export async function readDue(
   return { jobs, nextDueAt: next?.due_at?.getTime() ?? Infinity };
 }
 
-/** One delivery that was tried or is dead, for an attempt by hand. */
-export async function readUnsettled(sql: Sql, lane: Lane, seq: number): Promise<Job | undefined> {
-  const [row] = await sql.$queryRawUnsafe<DueRow[]>(
-    `select ${dueColumns} from unsettled u join event e on e.seq = u.seq
-     where u.lane_no = $1::bigint and u.seq = $2::bigint`,
+/** One delivery as it is recorded, or the event of one that is not, for an attempt by hand. */
+export async function readDelivery(
+  sql: Sql,
+  lane: Lane,
+  seq: number,
+): Promise<{ event: LogEvent; recorded: Job | undefined } | undefined> {
+  const [row] = await sql.$queryRawUnsafe<(Omit<DueRow, 'state'> & { state: ByHand['was'] })[]>(
+    `select e.seq, e.type, e.only_lane, e.webhook_id, e.subject, e.body, coalesce(u.counted, 0) as counted,
+            greatest(d.attempts, u.attempts, 0, (
+              select max(a.attempt_number) from attempt a where a.lane_no = $1::bigint and a.seq = e.seq)) as attempts,
+            case when d.seq is not null then 'delivered' else coalesce(u.state, 'waiting') end as state
+     from event e
+     left join delivery d on d.lane_no = $1::bigint and d.seq = e.seq
+     left join unsettled u on u.lane_no = $1::bigint and u.seq = e.seq
+     where e.seq = $2::bigint`,
     lane.laneNo,
     seq,
   );
-  return row === undefined ? undefined : jobOf(lane, row);
+  if (row === undefined) return undefined;
+  if (row.state === 'waiting') return { event: logEventOf(row), recorded: undefined };
+  const job = { ...jobOf(lane, row), byHand: { was: row.state, aside: false } };
+  return { event: job.event, recorded: job };
 }
 
 const jobOf = (lane: Lane, row: DueRow): Job => ({

@@ -33,8 +33,7 @@ export interface Recording {
   /** Never recorded before: it moves the cursor. */
   fresh: boolean;
   attempt: MadeAttempt | null;
-  /** `kept`: the delivery stays what it is, only the attempt is recorded. */
-  step: DeliveryStep | { state: 'blocked' } | { state: 'kept' };
+  step: DeliveryStep;
   onRecorded?: () => void;
 }
 
@@ -207,14 +206,13 @@ function statementOf(
       });
       if (!fresh) settled.push(place);
     } else if (step.state !== 'kept') {
-      const tried = step.state === 'blocked' ? { attempts: 0, counted: 0 } : step;
       const failure = attempt?.outcome.kind === 'failed' ? attempt.outcome : null;
       unsettled.push({
         ...place,
         state: step.state,
         due_at: step.state === 'retry' ? new Date(step.dueAt) : null,
-        attempts: tried.attempts,
-        counted: tried.counted,
+        attempts: step.attempts,
+        counted: step.counted,
         attempted_at: attempt?.attemptedAt ?? null,
         reason: failure?.reason ?? null,
         response_status: failure?.responseStatus ?? null,

@@ -31,8 +31,12 @@ export class SubscriptionLanes {
   word: OwnersWord;
   judgement: Judgement;
   reportNumber: number;
-  /** Deliveries asked for by hand: they go first, also while failing. */
+  /** Deliveries asked for by hand: they go first, also while failing, and beside a lane that hangs. */
   readonly forced: Job[] = [];
+  /** What is told when an attempt by hand is recorded or given up, by delivery. */
+  readonly askedByHand = new Map<string, (result: 'done' | 'later') => void>();
+  /** Those that are still being looked up. */
+  readonly preparing = new Set<Promise<void>>();
   inFlight = 0;
   /** Begins nothing new for a moment: it is being handed over, or read anew. */
   suspended = false;
@@ -73,7 +77,7 @@ export class SubscriptionLanes {
 
   /** The next delivery to begin, or undefined when none may begin now. */
   next(now: number, concurrency: number): Job | undefined {
-    const forced = this.status === 'active' || this.status === 'failing' ? this.forced.shift() : undefined;
+    const forced = this.nextForced(concurrency);
     if (forced !== undefined) return forced;
     if (!this.maySend(now)) return undefined;
     return this.status === 'failing' ? this.nextProbe() : this.nextInOrder(concurrency);
@@ -83,7 +87,9 @@ export class SubscriptionLanes {
     this.inFlight += 1;
     if (job.lane.replay !== null) this.replaysInFlight += 1;
     job.lane.busy.add(job.event.seq);
-    if (this.bySubject) job.lane.heldSubjects.set(job.event.subject, 'in_flight');
+    if (this.bySubject && job.byHand?.aside !== true) {
+      job.lane.heldSubjects.set(job.event.subject, 'in_flight');
+    }
   }
 
   ended(job: Job): void {
@@ -113,6 +119,15 @@ export class SubscriptionLanes {
   changeWord(word: OwnersWord): void {
     this.word = word;
     this.signer = undefined;
+  }
+
+  private nextForced(concurrency: number): Job | undefined {
+    if (this.inFlight >= 2 * concurrency) return undefined;
+    const job = this.status === 'active' || this.status === 'failing' ? this.forced.shift() : undefined;
+    if (job?.byHand === undefined || !this.bySubject) return job;
+    const { was } = job.byHand;
+    const isHeld = job.lane.heldSubjects.has(job.event.subject);
+    return { ...job, byHand: { was, aside: was === 'delivered' || (was !== 'retry' && isHeld) } };
   }
 
   /** While failing one is tried at a time: the next never tried, and when there is none, one tried long ago. */

@@ -84,6 +84,7 @@ CREATE TABLE "lane_command" (
     "subscription_id" TEXT NOT NULL,
     "lane_no" BIGINT,
     "seq" BIGINT,
+    "held" BOOLEAN NOT NULL DEFAULT false,
 
     CONSTRAINT "lane_command_pkey" PRIMARY KEY ("id")
 );
@@ -207,7 +208,10 @@ CREATE INDEX "lane_subscription_id_idx" ON "lane"("subscription_id");
 CREATE INDEX "lane_shard_idx" ON "lane"("shard");
 
 -- CreateIndex
-CREATE INDEX "lane_command_shard_id_idx" ON "lane_command"("shard", "id");
+CREATE INDEX "lane_command_shard_held_id_idx" ON "lane_command"("shard", "held", "id");
+
+-- CreateIndex
+CREATE INDEX "lane_command_subscription_id_idx" ON "lane_command"("subscription_id");
 
 -- CreateIndex
 CREATE INDEX "parked_command_subscription_id_idx" ON "parked_command"("subscription_id");
@@ -243,6 +247,9 @@ begin
         v_table || '_' || v_suffix, v_table, v_from, v_to);
       if v_table = 'unsettled' then
         execute format('create index on %I (lane_no, subject, seq) where state = %L', 'unsettled_' || v_suffix, 'blocked');
+        -- The delivery log lists the dead, and what waits, newest first, each without passing over the other.
+        execute format('create index on %I (lane_no, seq) where state = %L', 'unsettled_' || v_suffix, 'dead');
+        execute format('create index on %I (lane_no, seq) where state <> %L', 'unsettled_' || v_suffix, 'dead');
       elsif v_table = 'event' then
         execute format('create unique index on %I (event_key)', 'event_' || v_suffix);
         execute format('create index on %I (webhook_id)', 'event_' || v_suffix);
