@@ -31,7 +31,7 @@ export async function provisionTopics(options: ProvisionOptions): Promise<void> 
           topic: topicPrefix + topic.name,
           numPartitions: partitions,
           replicationFactor,
-          configEntries: topicConfig(topic),
+          configEntries: topicConfig(topic, replicationFactor),
         })),
       });
     }
@@ -41,7 +41,7 @@ export async function provisionTopics(options: ProvisionOptions): Promise<void> 
         resources: present.map((topic) => ({
           type: ConfigResourceTypes.TOPIC,
           name: topicPrefix + topic.name,
-          configEntries: topicConfig(topic),
+          configEntries: topicConfig(topic, replicationFactor),
         })),
       });
     }
@@ -50,15 +50,21 @@ export async function provisionTopics(options: ProvisionOptions): Promise<void> 
   }
 }
 
-/** Kafka's settings for a topic's policy. */
-export function topicConfig({ policy, retentionDays }: Topic): { name: string; value: string }[] {
+/** Kafka's settings for a topic's policy. With three replicas a write is on two before it is acknowledged. */
+export function topicConfig(
+  { policy, retentionDays }: Topic,
+  replicationFactor: number,
+): { name: string; value: string }[] {
   const retentionMs = String(retentionDays * DAY_MS);
+  const durability = replicationFactor >= 3 ? [{ name: 'min.insync.replicas', value: '2' }] : [];
   return policy === 'compact'
     ? [
+        ...durability,
         { name: 'cleanup.policy', value: 'compact' },
         { name: 'delete.retention.ms', value: retentionMs },
       ]
     : [
+        ...durability,
         { name: 'cleanup.policy', value: 'delete' },
         { name: 'retention.ms', value: retentionMs },
       ];
