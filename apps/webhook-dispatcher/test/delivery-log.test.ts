@@ -1,9 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals';
-import got from 'got';
-import { z } from 'zod';
 import {
   deliveryDetail,
-  deliveryList,
   errorBody,
   eventFeed,
   explanation,
@@ -11,7 +8,8 @@ import {
   type Delivery,
 } from '@assistance/types';
 import { newId } from '@assistance/service-kit';
-import { createReceiver, waitUntil, type Receiver } from '@assistance/test-kit';
+import { createReceiver, type Receiver } from '@assistance/test-kit';
+import { createLogReader, type LogReader } from './read-log.ts';
 import {
   createSurroundings,
   startDispatcher,
@@ -22,6 +20,7 @@ import {
 let surroundings: Surroundings;
 let dispatcher: Dispatcher;
 let receiver: Receiver;
+let log: LogReader;
 
 beforeAll(async () => {
   surroundings = await createSurroundings();
@@ -34,6 +33,7 @@ beforeAll(async () => {
     RATE_LIMIT_PER_SECOND: '5000',
     OPERATOR_CLIENTS: `${surroundings.issuer.issuer}#operator`,
   });
+  log = createLogReader(surroundings, dispatcher);
 }, 60_000);
 
 afterAll(async () => {
@@ -47,59 +47,11 @@ beforeEach(async () => {
 
 afterEach(() => receiver.close());
 
-async function call(
-  path: string,
-  { clientId = 'subscriber', scopes = ['events:manage'], method = 'GET' as 'GET' | 'POST' } = {},
-): Promise<{ status: number; text: string; body: unknown }> {
-  const response = await got(`${dispatcher.url}${path}`, {
-    method,
-    headers: { authorization: `Bearer ${surroundings.issuer.token({ clientId, scopes })}` },
-    throwHttpErrors: false,
-    retry: { limit: 0 },
-  });
-  return { status: response.statusCode, text: response.body, body: JSON.parse(response.body) };
-}
-
-/** A 200 whose body conforms, with no field that the schema does not name. */
-async function read<T extends z.ZodType>(schema: T, path: string, clientId?: string): Promise<z.output<T>> {
-  const { status, body } = await call(path, clientId === undefined ? {} : { clientId });
-  expect({ status, body }).toMatchObject({ status: 200 });
-  const parsed = schema.parse(body);
-  expect(parsed).toEqual(body);
-  return parsed;
-}
-
-const list = (query: string, clientId?: string) => read(deliveryList, `/deliveries?${query}`, clientId);
-
-async function deliveriesWith(
-  subscriptionId: string,
-  status: Delivery['status'],
-  count: number,
-): Promise<Delivery[]> {
-  return waitUntil(async () => {
-    const { data } = await list(`subscriptionId=${subscriptionId}&status=${status}&limit=200`);
-    return data.length >= count ? data : undefined;
-  });
-}
-
-/** The dispatcher knows this version, and the owner of its lanes has applied it. */
-const waitForVersion = (subscriptionId: string, version: number): Promise<unknown> =>
-  waitUntil(async () => {
-    const known = await surroundings.prisma.subscription.findUnique({ where: { subscriptionId } });
-    const asked = await surroundings.prisma.laneCommand.count({ where: { subscriptionId } });
-    return known !== null && known.version >= version && asked === 0;
-  });
-
-const waitForEvents = (ids: string[]): Promise<unknown> =>
-  waitUntil(
-    async () => (await surroundings.prisma.event.count({ where: { webhookId: { in: ids } } })) === ids.length,
-  );
-
 test('a delivery that succeeded at once is shown with its one attempt and the event as sent', async () => {
   receiver.respond(() => ({ status: 200, body: 'thank you' }));
   const { record } = await surroundings.subscribe({ callbackUrl: receiver.url });
   const [id] = await surroundings.publishEvents(1);
-  const [found] = await deliveriesWith(record.subscriptionId, 'delivered', 1);
+  const [found] = await log.deliveriesWith(`subscriptionId=${record.subscriptionId}&status=delivered`, 1);
   expect(found).toMatchObject({
     subscriptionId: record.subscriptionId,
     eventId: id,
@@ -111,12 +63,12 @@ test('a delivery that succeeded at once is shown with its one attempt and the ev
   });
   expect(Date.parse(found!.completedAt!)).toBeGreaterThanOrEqual(Date.parse(found!.createdAt) - 1000);
 
-  const detail = await read(deliveryDetail, `/deliveries/${found!.deliveryId}`);
+  const detail = await log.read(deliveryDetail, `/deliveries/${found!.deliveryId}`);
   expect(detail).toMatchObject(found!);
   expect(detail.attempts).toMatchObject([
     { attemptNumber: 1, outcome: 'succeeded', reason: null, responseStatus: 200, responseBody: 'thank you' },
   ]);
-  const { text } = await call(`/deliveries/${found!.deliveryId}`);
+  const { text } = await log.call(`/deliveries/${found!.deliveryId}`);
   expect(text).toContain(receiver.received[0]!.body);
 });
 
@@ -124,7 +76,7 @@ test('failures, their reasons and bodies are shown, and what ran out of attempts
   receiver.respond(() => ({ status: 503, body: 'closed for today' }));
   const { record } = await surroundings.subscribe({ callbackUrl: receiver.url });
   const [id] = await surroundings.publishEvents(1);
-  const [dead] = await deliveriesWith(record.subscriptionId, 'dead', 1);
+  const [dead] = await log.deliveriesWith(`subscriptionId=${record.subscriptionId}&status=dead`, 1);
   expect(dead).toMatchObject({
     eventId: id,
     attemptCount: 2,
@@ -132,14 +84,14 @@ test('failures, their reasons and bodies are shown, and what ran out of attempts
     lastFailure: { reason: 'http_status', responseStatus: 503 },
   });
   expect(dead!.completedAt).not.toBeNull();
-  const { attempts } = await read(deliveryDetail, `/deliveries/${dead!.deliveryId}`);
+  const { attempts } = await log.read(deliveryDetail, `/deliveries/${dead!.deliveryId}`);
   expect(
     attempts.map(({ attemptNumber, outcome, responseBody }) => [attemptNumber, outcome, responseBody]),
   ).toEqual([
     [1, 'failed', 'closed for today'],
     [2, 'failed', 'closed for today'],
   ]);
-  const { data } = await list(`subscriptionId=${record.subscriptionId}&status=delivered`);
+  const { data } = await log.list(`subscriptionId=${record.subscriptionId}&status=delivered`);
   expect(data).toEqual([]);
 });
 
@@ -148,15 +100,17 @@ test('pages in both directions of a mixed log hold each delivery once, newest fi
   receiver.respond((request) => ({ status: request.body.length % 2 === 0 ? 200 : 500 }));
   const first = await surroundings.subscribe({ callbackUrl: receiver.url });
   const second = await surroundings.subscribe({ callbackUrl: other.url });
-  await waitForVersion(first.record.subscriptionId, 1);
-  await waitForVersion(second.record.subscriptionId, 1);
+  await log.waitForVersion(first.record.subscriptionId, 1);
+  await log.waitForVersion(second.record.subscriptionId, 1);
   const since = new Date().toISOString();
   const ids = await surroundings.publishEvents(60);
-  await deliveriesWith(second.record.subscriptionId, 'delivered', 60);
+  await log.deliveriesWith(`subscriptionId=${second.record.subscriptionId}&status=delivered`, 60);
   const all: Delivery[] = [];
   let cursor: string | null = '';
   while (cursor !== null) {
-    const { data, page } = await list(`since=${since}&limit=7${cursor === '' ? '' : `&cursor=${cursor}`}`);
+    const { data, page } = await log.list(
+      `since=${since}&limit=7${cursor === '' ? '' : `&cursor=${cursor}`}`,
+    );
     expect(page.limit).toBe(7);
     expect(data.length).toBeGreaterThan(0);
     all.push(...data);
@@ -171,12 +125,12 @@ test('pages in both directions of a mixed log hold each delivery once, newest fi
   const times = all.map(({ createdAt }) => createdAt);
   expect(times).toEqual([...times].sort().reverse());
 
-  const [one] = await list(`eventId=${ids[30]}&subscriptionId=${second.record.subscriptionId}`).then(
-    ({ data }) => data,
-  );
+  const [one] = await log
+    .list(`eventId=${ids[30]}&subscriptionId=${second.record.subscriptionId}`)
+    .then(({ data }) => data);
   expect(one).toMatchObject({ eventId: ids[30], status: 'delivered' });
-  const { page } = await list(`subscriptionId=${second.record.subscriptionId}&limit=7`);
-  const foreign = await call(
+  const { page } = await log.list(`subscriptionId=${second.record.subscriptionId}&limit=7`);
+  const foreign = await log.call(
     `/deliveries?subscriptionId=${first.record.subscriptionId}&cursor=${page.nextCursor}`,
   );
   expect(foreign).toMatchObject({ status: 400, body: { code: 'invalid_cursor' } });
@@ -185,12 +139,12 @@ test('pages in both directions of a mixed log hold each delivery once, newest fi
 
 test('what a paused subscription has not been sent is pending, also beyond what is recorded', async () => {
   const { record, change } = await surroundings.subscribe({ callbackUrl: receiver.url });
-  await waitForVersion(record.subscriptionId, 1);
+  await log.waitForVersion(record.subscriptionId, 1);
   await change({ status: 'paused', statusEpoch: 2 });
-  await waitForVersion(record.subscriptionId, 2);
+  await log.waitForVersion(record.subscriptionId, 2);
   const ids = await surroundings.publishEvents(30);
-  await waitForEvents(ids);
-  const pending = await deliveriesWith(record.subscriptionId, 'pending', 30);
+  await log.waitForEvents(ids);
+  const pending = await log.deliveriesWith(`subscriptionId=${record.subscriptionId}&status=pending`, 30);
   expect(pending.map(({ eventId }) => eventId).sort()).toEqual([...ids].sort());
   expect(pending[0]).toMatchObject({
     attemptCount: 0,
@@ -198,21 +152,25 @@ test('what a paused subscription has not been sent is pending, also beyond what 
     completedAt: null,
     lastFailure: null,
   });
-  expect(await read(reconciliation, `/subscriptions/${record.subscriptionId}/reconciliation`)).toMatchObject({
+  expect(
+    await log.read(reconciliation, `/subscriptions/${record.subscriptionId}/reconciliation`),
+  ).toMatchObject({
     matched: 30,
     pending: 30,
     delivered: 0,
   });
   await change({ status: 'deleted' });
-  const cancelled = await deliveriesWith(record.subscriptionId, 'cancelled', 30);
+  const cancelled = await log.deliveriesWith(`subscriptionId=${record.subscriptionId}&status=cancelled`, 30);
   expect(cancelled).toHaveLength(30);
   expect(cancelled[0]!.completedAt).not.toBeNull();
-  expect(await read(reconciliation, `/subscriptions/${record.subscriptionId}/reconciliation`)).toMatchObject({
+  expect(
+    await log.read(reconciliation, `/subscriptions/${record.subscriptionId}/reconciliation`),
+  ).toMatchObject({
     matched: 30,
     cancelled: 30,
     pending: 0,
   });
-  const { status } = await call(`/deliveries/${cancelled[0]!.deliveryId}/retry`, { method: 'POST' });
+  const { status } = await log.call(`/deliveries/${cancelled[0]!.deliveryId}/retry`, { method: 'POST' });
   expect(status).toBe(404);
   expect(receiver.received).toHaveLength(0);
 });
@@ -220,22 +178,22 @@ test('what a paused subscription has not been sent is pending, also beyond what 
 test('the feed holds every matched event in the order of arrival, and a later one comes after the cursor', async () => {
   receiver.respond(() => ({ status: 500 }));
   const { record } = await surroundings.subscribe({ callbackUrl: receiver.url });
-  await waitForVersion(record.subscriptionId, 1);
+  await log.waitForVersion(record.subscriptionId, 1);
   const ids: string[] = [];
   for (let i = 0; i < 5; i += 1) {
     const [id] = await surroundings.publishEvents(1, { subject: 'same' });
-    await waitForEvents([id!]);
+    await log.waitForEvents([id!]);
     ids.push(id!);
   }
   const path = `/subscriptions/${record.subscriptionId}/events`;
-  const first = await read(eventFeed, `${path}?limit=3`);
+  const first = await log.read(eventFeed, `${path}?limit=3`);
   expect(first.data.map(({ id }) => id)).toEqual(ids.slice(0, 3));
   const [late] = await surroundings.publishEvents(1, {
     subject: 'same',
     time: new Date(Date.now() - 3_600_000),
   });
-  await waitForEvents([late!]);
-  const rest = await read(eventFeed, `${path}?limit=3&cursor=${first.page.nextCursor}`);
+  await log.waitForEvents([late!]);
+  const rest = await log.read(eventFeed, `${path}?limit=3&cursor=${first.page.nextCursor}`);
   expect(rest.data.map(({ id }) => id)).toEqual([...ids.slice(3), late]);
   expect(rest.page.nextCursor).toBeNull();
 });
@@ -243,13 +201,13 @@ test('the feed holds every matched event in the order of arrival, and a later on
 test('the reconciliation accounts for each matched event of a stretch of time', async () => {
   receiver.respond((_request, number) => ({ status: number <= 20 ? 200 : 500 }));
   const { record } = await surroundings.subscribe({ callbackUrl: receiver.url });
-  await waitForVersion(record.subscriptionId, 1);
+  await log.waitForVersion(record.subscriptionId, 1);
   await surroundings.publishEvents(20);
-  await deliveriesWith(record.subscriptionId, 'delivered', 20);
+  await log.deliveriesWith(`subscriptionId=${record.subscriptionId}&status=delivered`, 20);
   await surroundings.publishEvents(10);
-  await deliveriesWith(record.subscriptionId, 'dead', 10);
+  await log.deliveriesWith(`subscriptionId=${record.subscriptionId}&status=dead`, 10);
   const path = `/subscriptions/${record.subscriptionId}/reconciliation`;
-  const counts = await read(reconciliation, path);
+  const counts = await log.read(reconciliation, path);
   expect(counts).toMatchObject({
     matched: 30,
     delivered: 20,
@@ -258,15 +216,15 @@ test('the reconciliation accounts for each matched event of a stretch of time', 
     cancelled: 0,
     expired: 0,
   });
-  const { data } = await list(`subscriptionId=${record.subscriptionId}&limit=200`);
+  const { data } = await log.list(`subscriptionId=${record.subscriptionId}&limit=200`);
   const until = data[9]!.createdAt; // the eldest of the last ten
-  expect(await read(reconciliation, `${path}?until=${until}`)).toMatchObject({
+  expect(await log.read(reconciliation, `${path}?until=${until}`)).toMatchObject({
     until,
     matched: 20,
     delivered: 20,
     dead: 0,
   });
-  expect(await call(`${path}?since=2026-01-02T00:00:00Z&until=2026-01-01T00:00:00Z`)).toMatchObject({
+  expect(await log.call(`${path}?since=2026-01-02T00:00:00Z&until=2026-01-01T00:00:00Z`)).toMatchObject({
     status: 400,
     body: { code: 'validation_error' },
   });
@@ -275,7 +233,10 @@ test('the reconciliation accounts for each matched event of a stretch of time', 
 test('another client finds nothing, an operator finds it', async () => {
   const { record } = await surroundings.subscribe({ callbackUrl: receiver.url });
   const [id] = await surroundings.publishEvents(1);
-  const [{ deliveryId } = { deliveryId: '' }] = await deliveriesWith(record.subscriptionId, 'delivered', 1);
+  const [{ deliveryId } = { deliveryId: '' }] = await log.deliveriesWith(
+    `subscriptionId=${record.subscriptionId}&status=delivered`,
+    1,
+  );
   const { subscriptionId } = record;
   const paths = [
     `/deliveries/${deliveryId}`,
@@ -284,16 +245,18 @@ test('another client finds nothing, an operator finds it', async () => {
     `/explain?subscriptionId=${subscriptionId}&eventId=${id}`,
   ];
   for (const path of paths) {
-    const refused = await call(path, { clientId: 'stranger' });
+    const refused = await log.call(path, { clientId: 'stranger' });
     expect(refused.status).toBe(404);
     expect(errorBody.parse(refused.body).code).toBe('not_found');
-    expect((await call(path, { clientId: 'operator' })).status).toBe(200);
-    expect((await call(path, { scopes: [] })).status).toBe(403);
+    expect((await log.call(path, { clientId: 'operator' })).status).toBe(200);
+    expect((await log.call(path, { scopes: [] })).status).toBe(403);
   }
-  expect((await list(`subscriptionId=${subscriptionId}`, 'stranger')).data).toEqual([]);
-  expect((await list(`subscriptionId=${subscriptionId}`, 'operator')).data).toHaveLength(1);
+  expect((await log.list(`subscriptionId=${subscriptionId}`, 'stranger')).data).toEqual([]);
+  expect((await log.list(`subscriptionId=${subscriptionId}`, 'operator')).data).toHaveLength(1);
   for (const clientId of ['stranger', 'operator']) {
-    expect((await call(`/deliveries/${deliveryId}/retry`, { clientId, method: 'POST' })).status).toBe(404);
+    expect((await log.call(`/deliveries/${deliveryId}/retry`, { clientId, method: 'POST' })).status).toBe(
+      404,
+    );
   }
 });
 
@@ -309,7 +272,7 @@ test.each([
   ['/deliveries?cursor=bent', 400, 'invalid_cursor'],
   ['/explain?subscriptionId=sub_1', 400, 'validation_error'],
 ])('%s is answered %i %s', async (path, status, code) => {
-  const answer = await call(path);
+  const answer = await log.call(path);
   expect(answer.status).toBe(status);
   expect(errorBody.parse(answer.body).code).toBe(code);
 });
