@@ -1,8 +1,7 @@
-import { join } from 'node:path';
-import { migrate } from '@assistance/service-kit';
+import { fileURLToPath } from 'node:url';
+import { runMigrations } from '@assistance/service-kit';
 
-const applied = await migrate(
-  process.env['DATABASE_URL'] ?? '',
-  join(import.meta.dirname, '..', 'prisma', 'migrations'),
-);
-console.log(applied.length === 0 ? 'Nothing to migrate.' : `Applied ${applied.join(', ')}.`);
+await runMigrations({
+  directory: fileURLToPath(new URL('../prisma/migrations', import.meta.url)),
+  env: process.env,
+});

@@ -7,6 +7,7 @@ export * from './database/database-check.ts';
 export * from './database/migrate.ts';
 export * from './database/outbox-relay.ts';
 export * from './database/outbox-row.ts';
+export * from './database/run-migrations.ts';
 export * from './database/shard-leases.ts';
 export * from './database/sql.ts';
 export * from './database/sql-state.ts';
