@@ -3,3 +3,12 @@ export { createTestDatabase, type TestDatabase, type TestDatabaseOptions } from 
 export { createTestIssuer, type TestIssuer, type TokenOptions } from './create-test-issuer.ts';
 export { testKafka, type TestKafka } from './test-kafka.ts';
 export { waitUntil, type WaitOptions } from './wait-until.ts';
+export { createKafkaProxy } from './create-kafka-proxy.ts';
+export { createTcpProxy, type TcpProxy, type TcpProxyOptions } from './create-tcp-proxy.ts';
+export { freePort } from './free-port.ts';
+export { holdStatements, type Hold, type HoldOptions } from './hold-statements.ts';
+export {
+  startServiceProcess,
+  type ServiceProcess,
+  type ServiceProcessOptions,
+} from './start-service-process.ts';
