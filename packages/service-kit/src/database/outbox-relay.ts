@@ -1,6 +1,7 @@
 import type { OutgoingRecord, RecordPublisher } from '../kafka/record-publisher.ts';
 import type { Logger } from '../runtime/logger.ts';
 import type { Metrics } from '../runtime/metrics.ts';
+import { atMost } from '../runtime/at-most.ts';
 import { PollLoop } from '../runtime/poll-loop.ts';
 import type { Part } from '../runtime/run-service.ts';
 import { ShardLeases } from './shard-leases.ts';
@@ -10,6 +11,8 @@ export const OUTBOX_SHARDS = 16;
 const ROWS_PER_SHARD = 100;
 const BYTES_PER_TURN = 800_000;
 const POLL_MS = 200;
+/** How long a stop waits for Kafka to acknowledge what is under way. It may be away; the rows are still there. */
+const STOP_WAIT_MS = 3_000;
 
 interface OutboxRow {
   id: bigint;
@@ -38,7 +41,9 @@ export class OutboxRelay implements Part {
   private readonly options: OutboxRelayOptions;
   private readonly leases: ShardLeases;
   private readonly loop: PollLoop;
-  private busy: Promise<void> | undefined;
+  private underWay: Promise<unknown> = Promise.resolve();
+  /** Where the last turn ended: the next one begins behind it, so that a busy shard never keeps the others waiting. */
+  private lastShard = -1;
 
   constructor(options: OutboxRelayOptions) {
     this.options = options;
@@ -54,7 +59,7 @@ export class OutboxRelay implements Part {
       shards: OUTBOX_SHARDS,
       log: options.log,
       onAcquired: () => this.wake(),
-      onReleasing: () => this.busy,
+      onReleasing: () => atMost(STOP_WAIT_MS, this.underWay),
     });
   }
 
@@ -69,18 +74,17 @@ export class OutboxRelay implements Part {
   }
 
   async stop(): Promise<void> {
-    await this.loop.stop();
+    await atMost(STOP_WAIT_MS, this.loop.stop());
     await this.leases.stop();
   }
 
   private async turn(): Promise<boolean> {
-    const shards = this.leases.heldShards();
+    const shards = this.leases.heldShards().sort((a, b) => a - b);
     if (shards.length === 0 || !this.options.publisher.isReady()) return false;
-    const turn = this.publishOnce(shards);
-    this.busy = turn.then(
-      () => undefined,
-      () => undefined,
-    );
+    const behind = shards.filter((shard) => shard > this.lastShard);
+    const before = shards.filter((shard) => shard <= this.lastShard);
+    const turn = this.publishOnce([...behind, ...before]);
+    this.underWay = turn.catch(() => undefined);
     return turn;
   }
 
@@ -90,15 +94,17 @@ export class OutboxRelay implements Part {
       await sql.$queryRawUnsafe<OutboxRow[]>(
         `select o.id, o.shard, o.topic, o.key, o.value, o.headers,
                 extract(epoch from clock_timestamp() - o.created_at)::float8 as "ageSeconds"
-         from unnest($1::int[]) as held (shard)
+         from unnest($1::int[]) with ordinality as held (shard, turn)
          cross join lateral (
            select * from outbox where outbox.shard = held.shard order by outbox.id limit ${ROWS_PER_SHARD}
-         ) o`,
+         ) o
+         order by held.turn, o.id`,
         shards,
       ),
     );
     metrics.outboxOldestSeconds.set(Math.max(0, ...rows.map((row) => row.ageSeconds)));
     if (rows.length === 0) return false;
+    this.lastShard = rows.at(-1)?.shard ?? -1;
     // A lease that ended meanwhile belongs to another relay, which publishes these rows.
     const mine = rows.filter((row) => this.leases.holds(row.shard));
     await publisher.publish(mine.map(recordOf));

@@ -22,8 +22,17 @@ export interface ShardLeasesOptions {
   log: Logger;
   /** A shard is now this instance's. */
   onAcquired?: (lease: Lease) => void;
-  /** A shard is wanted by another instance or lost: resolves when this instance has let go of it. */
+  /**
+   * A shard is wanted by another instance or lost: resolves when this instance has let go of it. Until then the lease is
+   * kept, so that what is under way can be ended, but it is no longer among the held shards.
+   */
   onReleasing?: (lease: Lease) => Promise<void> | void;
+}
+
+interface HeldLease extends Lease {
+  /** By `performance.now()`. */
+  deadline: number;
+  releasing: boolean;
 }
 
 /**
@@ -37,7 +46,8 @@ export class ShardLeases implements Part {
   readonly name: string;
   readonly owner = randomUUID();
   private readonly options: ShardLeasesOptions;
-  private readonly held = new Map<number, Lease & { deadline: number }>();
+  private readonly held = new Map<number, HeldLease>();
+  private readonly releases = new Set<Promise<void>>();
   private readonly loop: PollLoop;
 
   constructor(options: ShardLeasesOptions) {
@@ -57,13 +67,9 @@ export class ShardLeases implements Part {
 
   async stop(): Promise<void> {
     await this.loop.stop();
-    await Promise.all([...this.held.values()].map((lease) => this.options.onReleasing?.(lease)));
+    this.release([...this.held.values()].filter(({ releasing }) => !releasing));
+    await Promise.all(this.releases);
     const { sql, name } = this.options;
-    this.held.clear();
-    await sql.$executeRawUnsafe(
-      `update ${name}_lease set owner = null, until = null where owner = $1::uuid`,
-      this.owner,
-    );
     await sql.$executeRawUnsafe(`delete from ${name}_member where owner = $1::uuid`, this.owner);
   }
 
@@ -78,41 +84,47 @@ export class ShardLeases implements Part {
     return this.holds(shard) ? this.held.get(shard)?.epoch : undefined;
   }
 
+  /** The shards to take up work for: held, and not on their way to another instance. */
   heldShards(): number[] {
-    return [...this.held.keys()].filter((shard) => this.holds(shard));
+    return [...this.held.values()]
+      .filter(({ shard, releasing }) => !releasing && this.holds(shard))
+      .map(({ shard }) => shard);
   }
 
   private async tick(): Promise<boolean> {
-    const { sql, name, shards } = this.options;
     const askedAt = performance.now();
     const members = await this.announce();
     await this.renew(askedAt);
-    const share = Math.ceil(shards / members);
-    if (this.held.size > share) await this.release([...this.held.values()].slice(share));
-    if (this.held.size < share) {
-      const acquiredAt = performance.now();
-      const rows = await sql.$queryRawUnsafe<{ shard: number; epoch: bigint }[]>(
-        `update ${name}_lease l
-         set owner = $1::uuid, epoch = l.epoch + 1, until = clock_timestamp() + $2::int * interval '1 millisecond'
-         from (
-           select shard from ${name}_lease
-           where until is null or until < clock_timestamp()
-           order by shard limit $3::int for update skip locked
-         ) free
-         where l.shard = free.shard
-         returning l.shard, l.epoch`,
-        this.owner,
-        LEASE_MS,
-        share - this.held.size,
-      );
-      for (const { shard, epoch } of rows) {
-        this.held.set(shard, { shard, epoch, deadline: acquiredAt + LEASE_MS - MARGIN_MS });
-        this.options.onAcquired?.({ shard, epoch });
-      }
-      if (rows.length > 0)
-        this.options.log.info({ lease: name, shards: this.held.size, of: shards }, 'leases.acquired');
-    }
+    const share = Math.ceil(this.options.shards / members);
+    const kept = [...this.held.values()].filter(({ releasing }) => !releasing);
+    if (kept.length > share) this.release(kept.slice(share));
+    if (this.held.size < share) await this.acquire(share - this.held.size);
     return false;
+  }
+
+  private async acquire(count: number): Promise<void> {
+    const { sql, name, shards, log } = this.options;
+    const askedAt = performance.now();
+    const rows = await sql.$queryRawUnsafe<{ shard: number; epoch: bigint }[]>(
+      `update ${name}_lease l
+       set owner = $1::uuid, epoch = l.epoch + 1, until = clock_timestamp() + $2::int * interval '1 millisecond'
+       from (
+         select shard from ${name}_lease
+         where until is null or until < clock_timestamp()
+         order by shard limit $3::int for update skip locked
+       ) free
+       where l.shard = free.shard
+       returning l.shard, l.epoch`,
+      this.owner,
+      LEASE_MS,
+      count,
+    );
+    const deadline = askedAt + LEASE_MS - MARGIN_MS;
+    for (const { shard, epoch } of rows) {
+      this.held.set(shard, { shard, epoch, deadline, releasing: false });
+      this.options.onAcquired?.({ shard, epoch });
+    }
+    if (rows.length > 0) log.info({ lease: name, shards: this.held.size, of: shards }, 'leases.acquired');
   }
 
   private async announce(): Promise<number> {
@@ -142,26 +154,48 @@ export class ShardLeases implements Part {
       LEASE_MS,
     );
     const renewed = new Map(rows.map((row) => [row.shard, row.epoch]));
-    for (const lease of this.held.values()) {
+    for (const lease of [...this.held.values()]) {
       if (renewed.get(lease.shard) === lease.epoch) {
         lease.deadline = askedAt + LEASE_MS - MARGIN_MS;
       } else {
         this.held.delete(lease.shard);
         this.options.log.warn({ lease: name, shard: lease.shard }, 'lease.lost');
-        await this.options.onReleasing?.(lease);
+        void this.letGo(lease);
       }
     }
   }
 
-  private async release(leases: Lease[]): Promise<void> {
+  /** Goes on beside the renewals, which the leases need for as long as their work is being ended. */
+  private release(leases: HeldLease[]): void {
+    for (const lease of leases) lease.releasing = true;
+    const release = this.giveBack(leases).catch((error: unknown) => {
+      this.options.log.warn({ lease: this.options.name, err: error }, 'leases.release_failed');
+    });
+    this.releases.add(release);
+    void release.finally(() => this.releases.delete(release));
+  }
+
+  private async giveBack(leases: HeldLease[]): Promise<void> {
+    if (leases.length === 0) return;
     const { sql, name, log } = this.options;
-    await Promise.all(leases.map((lease) => this.options.onReleasing?.(lease)));
-    for (const { shard } of leases) this.held.delete(shard);
+    await Promise.all(leases.map((lease) => this.letGo(lease)));
+    for (const lease of leases) if (this.held.get(lease.shard) === lease) this.held.delete(lease.shard);
     await sql.$executeRawUnsafe(
-      `update ${name}_lease set owner = null, until = null where owner = $1::uuid and shard = any($2::int[])`,
+      `update ${name}_lease l set owner = null, until = null
+       from unnest($2::int[], $3::bigint[]) as given (shard, epoch)
+       where l.owner = $1::uuid and l.shard = given.shard and l.epoch = given.epoch`,
       this.owner,
       leases.map(({ shard }) => shard),
+      leases.map(({ epoch }) => epoch),
     );
     log.info({ lease: name, released: leases.length, shards: this.held.size }, 'leases.released');
+  }
+
+  private async letGo({ shard, epoch }: HeldLease): Promise<void> {
+    try {
+      await this.options.onReleasing?.({ shard, epoch });
+    } catch (error) {
+      this.options.log.error({ lease: this.options.name, shard, err: error }, 'lease.letting_go_failed');
+    }
   }
 }

@@ -1,10 +1,17 @@
-import { Kafka, logLevel, type LogEntry } from 'kafkajs';
+import { Kafka, logLevel, type KafkaConfig, type LogEntry } from 'kafkajs';
 import type { Logger } from '../runtime/logger.ts';
 
+export interface KafkaOptions {
+  brokers: string[];
+  clientId: string;
+  log: Logger;
+}
+
 /** A KafkaJS client with this platform's time limits. It retries for as long as it is used: a broker's outage ends. */
-export function connectKafka(options: { brokers: string[]; clientId: string; log: Logger }): Kafka {
-  const { brokers, clientId, log } = options;
-  return new Kafka({
+export const connectKafka = (options: KafkaOptions): Kafka => new Kafka(kafkaSettings(options));
+
+export function kafkaSettings({ brokers, clientId, log }: KafkaOptions): KafkaConfig {
+  return {
     brokers,
     clientId,
     connectionTimeout: 5_000,
@@ -26,5 +33,5 @@ export function connectKafka(options: { brokers: string[]; clientId: string; log
           'kafka.client',
         );
       },
-  });
+  };
 }

@@ -1,5 +1,6 @@
 import type { Consumer, EachBatchPayload, Kafka, KafkaMessage } from 'kafkajs';
 import { isDataFault } from '../database/sql-state.ts';
+import { atMost } from '../runtime/at-most.ts';
 import type { Logger } from '../runtime/logger.ts';
 import type { Metrics } from '../runtime/metrics.ts';
 import type { Dependency } from '../runtime/readiness.ts';
@@ -49,6 +50,10 @@ export interface RecordConsumerOptions {
 
 const RETRY_MS = { first: 100, most: 3_000 };
 const REBUILD_MS = 1_000;
+/** As long as the group waits for a member that is silent. */
+const SESSION_MS = 10_000;
+/** KafkaJS leaves a group only when Kafka has heard of it; while that is away, the group finds out by itself. */
+const LEAVE_MS = 3_000;
 
 /**
  * Reads topics at least once: database commit, then the offset. A record that is unacceptable is found by halving its
@@ -60,6 +65,8 @@ export class RecordConsumer implements Part, Dependency {
   private readonly options: RecordConsumerOptions;
   private consumer: Consumer | undefined;
   private joined = false;
+  /** When Kafka last took a sign of life, by `performance.now()`. */
+  private heardAt = 0;
   private stopped = false;
   private building: Promise<void> | undefined;
 
@@ -68,8 +75,9 @@ export class RecordConsumer implements Part, Dependency {
     this.name = `kafka-consumer ${options.groupId}`;
   }
 
+  /** False from the start until it has joined its group, and when Kafka has not been heard of for 10 s. */
   isReady(): boolean {
-    return this.joined;
+    return this.joined && performance.now() - this.heardAt < SESSION_MS;
   }
 
   start(): void {
@@ -79,8 +87,8 @@ export class RecordConsumer implements Part, Dependency {
   async stop(): Promise<void> {
     this.stopped = true;
     this.joined = false;
-    await this.consumer?.disconnect().catch(() => undefined);
-    await this.building;
+    const left = Promise.all([this.consumer?.disconnect(), this.building]);
+    await atMost(LEAVE_MS, left).catch(() => undefined);
   }
 
   private async build(): Promise<void> {
@@ -88,7 +96,7 @@ export class RecordConsumer implements Part, Dependency {
     while (!this.stopped) {
       const consumer = kafka.consumer({
         groupId: topicPrefix + groupId,
-        sessionTimeout: 10_000,
+        sessionTimeout: SESSION_MS,
         heartbeatInterval: 2_000,
         rebalanceTimeout: 20_000,
         allowAutoTopicCreation: false,
@@ -96,7 +104,12 @@ export class RecordConsumer implements Part, Dependency {
         retry: { restartOnFailure: () => Promise.resolve(false) },
       });
       this.consumer = consumer;
-      consumer.on(consumer.events.GROUP_JOIN, () => (this.joined = true));
+      const heard = (): void => void (this.heardAt = performance.now());
+      consumer.on(consumer.events.HEARTBEAT, heard);
+      consumer.on(consumer.events.GROUP_JOIN, () => {
+        heard();
+        this.joined = true;
+      });
       consumer.on(consumer.events.CRASH, ({ payload }) => {
         log.error({ groupId, err: payload.error }, 'kafka.consumer_crashed');
         this.joined = false;
@@ -104,6 +117,7 @@ export class RecordConsumer implements Part, Dependency {
       });
       try {
         await consumer.connect();
+        if (this.stopped) return await consumer.disconnect();
         await consumer.subscribe({ topics: topics.map((topic) => topicPrefix + topic), fromBeginning: true });
         await consumer.run({
           eachBatchAutoResolve: false,

@@ -1,4 +1,5 @@
 import { CompressionTypes, Partitioners, type Kafka, type Message, type Producer } from 'kafkajs';
+import { atMost } from '../runtime/at-most.ts';
 import type { Logger } from '../runtime/logger.ts';
 import type { Dependency } from '../runtime/readiness.ts';
 import type { Part } from '../runtime/run-service.ts';
@@ -12,6 +13,9 @@ export interface OutgoingRecord {
 }
 
 const CONNECT_RETRY_MS = 1_000;
+const DISCONNECT_MS = 3_000;
+/** A record that is not acknowledged for so long means that Kafka is away. */
+const AWAY_MS = 10_000;
 
 /**
  * Writes records, acknowledged by all in-sync replicas. KafkaJS's idempotent producer can drop a batch silently after
@@ -23,8 +27,10 @@ export class RecordPublisher implements Part, Dependency {
   private readonly topicPrefix: string;
   private readonly log: Logger;
   private producer: Producer | undefined;
-  private ready = false;
+  private connected = false;
   private stopped = false;
+  /** The publishing under way, by the time of its beginning. */
+  private readonly underWay = new Set<{ since: number }>();
 
   constructor(options: { kafka: Kafka; topicPrefix: string; log: Logger }) {
     this.kafka = options.kafka;
@@ -32,8 +38,10 @@ export class RecordPublisher implements Part, Dependency {
     this.log = options.log;
   }
 
+  /** False from the start until Kafka is there, and while it acknowledges nothing. */
   isReady(): boolean {
-    return this.ready;
+    const overdue = performance.now() - AWAY_MS;
+    return this.connected && ![...this.underWay].some(({ since }) => since < overdue);
   }
 
   start(): void {
@@ -42,15 +50,17 @@ export class RecordPublisher implements Part, Dependency {
 
   async stop(): Promise<void> {
     this.stopped = true;
-    this.ready = false;
-    await this.producer?.disconnect();
+    this.connected = false;
+    if (this.producer !== undefined) await atMost(DISCONNECT_MS, this.producer.disconnect());
   }
 
   /** Resolves when every record is acknowledged; rejects when that is not known, and then all may be sent again. */
   async publish(records: OutgoingRecord[]): Promise<void> {
     if (records.length === 0) return;
     const producer = this.producer;
-    if (producer === undefined || !this.ready) throw new Error('Kafka is not connected');
+    if (producer === undefined || !this.connected) throw new Error('Kafka is not connected');
+    const turn = { since: performance.now() };
+    this.underWay.add(turn);
     const byTopic = Map.groupBy(records, (record) => this.topicPrefix + record.topic);
     try {
       await producer.sendBatch({
@@ -61,6 +71,8 @@ export class RecordPublisher implements Part, Dependency {
     } catch (error) {
       await this.replace(producer);
       throw error;
+    } finally {
+      this.underWay.delete(turn);
     }
   }
 
@@ -78,7 +90,8 @@ export class RecordPublisher implements Part, Dependency {
       try {
         this.producer = producer;
         await producer.connect();
-        this.ready = true;
+        if (this.stopped) return await producer.disconnect();
+        this.connected = true;
         this.log.info('kafka.publisher_connected');
         return;
       } catch (error) {
@@ -91,7 +104,7 @@ export class RecordPublisher implements Part, Dependency {
   private async replace(producer: Producer): Promise<void> {
     if (this.producer !== producer) return;
     this.producer = undefined;
-    this.ready = false;
+    this.connected = false;
     await producer.disconnect().catch(() => undefined);
     void this.connect();
   }

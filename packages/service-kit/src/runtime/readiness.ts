@@ -15,7 +15,11 @@ export class Readiness {
 
   /** The names of what is missing; empty when ready. */
   missing(): string[] {
-    if (this.stopping) return ['stopping'];
+    return this.stopping ? ['stopping'] : this.absent();
+  }
+
+  /** The names of the dependencies that are not there, also while the service stops. */
+  absent(): string[] {
     return this.dependencies.filter((dependency) => !dependency.isReady()).map(({ name }) => name);
   }
 

@@ -10,11 +10,13 @@ export interface Part {
   stop(): Promise<void> | void;
 }
 
-const STOP_DEADLINE_MS = 10_000;
+/** A little less than the 10 s that a stop may take. */
+const STOP_DEADLINE_MS = 9_000;
 
 /**
- * Starts the parts in order and stops them in reverse on SIGTERM or SIGINT, within 10 s. A part that cannot start, or
- * an error nobody handled, ends the process with 1: an orchestrator starts it again.
+ * Starts the parts in order and stops them in reverse on SIGTERM or SIGINT, within 10 s. A stop that waits for a
+ * dependency that is not there is cut short: nothing is lost by that. A part that cannot start, an error nobody handled,
+ * or a stop that hangs without such a reason ends the process with 1: an orchestrator starts it again.
  */
 export async function runService(options: {
   log: Logger;
@@ -24,16 +26,22 @@ export async function runService(options: {
   const { log, readiness, parts } = options;
   const started: Part[] = [];
   let stopping = false;
+  let stoppingPart: string | undefined;
 
   const stop = async (exitCode: number): Promise<void> => {
     if (stopping) return;
     stopping = true;
     readiness.turnOff();
     setTimeout(() => {
-      log.error({ deadlineMs: STOP_DEADLINE_MS }, 'service.stop_overdue');
-      process.exit(1);
+      const absent = readiness.absent();
+      log[absent.length > 0 ? 'warn' : 'error'](
+        { deadlineMs: STOP_DEADLINE_MS, part: stoppingPart, absent },
+        'service.stop_cut_short',
+      );
+      process.exit(absent.length > 0 ? exitCode : 1);
     }, STOP_DEADLINE_MS).unref();
     for (const part of started.reverse()) {
+      stoppingPart = part.name;
       try {
         await part.stop();
       } catch (error) {
