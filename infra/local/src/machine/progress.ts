@@ -1,11 +1,14 @@
+/** A terminal, or a file. */
+type Out = NodeJS.WritableStream & { isTTY?: boolean; columns?: number };
+
 /** Shows that something is alive: a line rewritten in a terminal, a line every few seconds in a log. */
 export class Progress {
   readonly #running = new Map<string, number>();
-  readonly #out: NodeJS.WriteStream;
+  readonly #out: Out;
   #timer: NodeJS.Timeout | undefined;
   #lastShownAt = 0;
 
-  constructor(out: NodeJS.WriteStream = process.stdout) {
+  constructor(out: Out = process.stdout) {
     this.#out = out;
   }
 
@@ -38,7 +41,8 @@ export class Progress {
     if (slow.length === 0) return;
     const names = slow.map(([name, startedAt]) => `${name} ${Math.round((now - startedAt) / 1000)} s`);
     const line = `  … ${names.join(', ')}`;
-    if (this.#out.isTTY) return void this.#out.write(`\r\x1b[K${line.slice(0, this.#out.columns - 1)}`);
+    if (this.#out.isTTY)
+      return void this.#out.write(`\r\x1b[K${line.slice(0, (this.#out.columns ?? 80) - 1)}`);
     if (now - this.#lastShownAt < 3_000) return;
     this.#lastShownAt = now;
     this.#out.write(`${line}\n`);

@@ -1,0 +1,63 @@
+// What the lines of the ledger say. It is written by those who submit, publish and receive, and by nobody else: it shares
+// no code with the services and asks them nothing.
+
+/** One line when a submission is first sent, one for each answer that says it was accepted. */
+export type SubmissionLine =
+  | { step: 'sent'; key: string; program: string; applicantRef: string; at: number }
+  | { step: 'accepted'; key: string; applicationId: string; at: number }
+  | { step: 'refused'; key: string; status: number; code: string; at: number };
+
+/** One line when an event is made, one when Kafka has acknowledged it. */
+export type EventLine =
+  | {
+      step: 'sent';
+      id: string;
+      type: string;
+      subject: string;
+      /** Rises by one with each event of a subject. */
+      sequence: number;
+      /** The exact bytes, in base64. */
+      body: string;
+    }
+  | { step: 'acknowledged'; id: string };
+
+/** What a receiver got, written before it answers. */
+export interface ReceptionLine {
+  /** Milliseconds since 1970. */
+  at: number;
+  /** What it is about to answer. */
+  status: number;
+  id: string;
+  type: string;
+  subject: string;
+  /** SHA-256 of the bytes that came. */
+  digest: string;
+  /** Whether X-Service-Signature fits these bytes and the subscription's secret. */
+  signed: boolean;
+  data: Record<string, unknown>;
+}
+
+/** A disturbance that was carried out. */
+export interface DisturbanceLine {
+  n: number;
+  target: string;
+  kind: 'kill' | 'freeze' | 'hold';
+  durationMs: number;
+  /** When it struck, and when the target was let go (at once, after a kill). */
+  startedAt: number;
+  endedAt: number;
+  /** When all was ready again; null if the next one came before. */
+  readyAt: number | null;
+  inFlight: InFlight;
+  /** Of these, through the target. */
+  hit: number;
+}
+
+/** Requests under way. */
+export interface InFlight {
+  submissions: number;
+  /** About subscriptions. */
+  questions: number;
+  publishes: number;
+  deliveries: number;
+}

@@ -1,0 +1,51 @@
+import type { DisturbanceLine, ReceptionLine } from '../ledger/ledger-lines.ts';
+import { accepted } from './claim.ts';
+
+export interface Duplicates {
+  total: number;
+  /** By the number of the disturbance that made them. */
+  byDisturbance: Map<number, number>;
+  /** Ids of events that came again though nothing had happened when they came first. */
+  unexplained: string[];
+}
+
+/** A delivery may have been answered so long before it is recorded, on a machine that is busy. */
+const unrecordedMs = 2_000;
+/** Of Postgres' own return, where the next disturbance came before all was ready again. */
+const returnMs = 15_000;
+
+/**
+ * Pure. An event comes again only if its delivery was in flight, or answered and not yet recorded, when the dispatcher or
+ * its database was struck: each reception that was followed by another must lie in such a moment.
+ */
+export function explainDuplicates(
+  receptions: Iterable<ReceptionLine[]>,
+  disturbances: DisturbanceLine[],
+): Duplicates {
+  const moments = disturbances.flatMap((disturbance) => momentOf(disturbance) ?? []);
+  const duplicates: Duplicates = { total: 0, byDisturbance: new Map(), unexplained: [] };
+  for (const ofSubscriber of receptions) {
+    const lastAt = new Map<string, number>();
+    for (const { status, id, at } of ofSubscriber) {
+      if (!accepted(status)) continue;
+      const before = lastAt.get(id);
+      lastAt.set(id, at);
+      if (before === undefined) continue;
+      duplicates.total += 1;
+      const moment = moments.findLast(({ from, to }) => from <= before && before <= to);
+      if (moment === undefined) duplicates.unexplained.push(id);
+      else duplicates.byDisturbance.set(moment.n, (duplicates.byDisturbance.get(moment.n) ?? 0) + 1);
+    }
+  }
+  return duplicates;
+}
+
+/** When a delivery that was answered could not be recorded because of the disturbance. */
+function momentOf(disturbance: DisturbanceLine): { n: number; from: number; to: number } | undefined {
+  const { n, target, kind, startedAt, endedAt, readyAt } = disturbance;
+  const from = startedAt - unrecordedMs;
+  // While the database is away deliveries go on for as long as the lease lasts, and nothing is recorded.
+  if (target === 'postgres') return { n, from, to: (readyAt ?? endedAt + returnMs) + unrecordedMs };
+  if (!target.startsWith('webhook-dispatcher')) return undefined;
+  return { n, from, to: (kind === 'kill' ? startedAt : endedAt) + unrecordedMs };
+}
