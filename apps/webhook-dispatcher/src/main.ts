@@ -5,6 +5,7 @@ import {
   createDatabaseCheck,
   createHttpPart,
   createHttpServer,
+  createIssuerCheck,
   createKeyRing,
   createLogger,
   createMetrics,
@@ -34,6 +35,8 @@ import { LANE_SHARDS } from './mirror/lane-shards.ts';
 import { mirrorSubscriptions } from './mirror/mirror-subscription.ts';
 import { openDatabase } from './open-database.ts';
 import { WebhookSender } from './sending/send-webhook.ts';
+
+const LOG_POOL_SIZE = 4;
 
 const env = readConfig(config, process.env);
 const log = createLogger({ service: 'webhook-dispatcher', level: env.LOG_LEVEL });
@@ -102,19 +105,22 @@ const commands = new RecordConsumer({
   handle: (records) => followCommands(prisma, records),
 });
 
+const verifier = createTokenVerifier({ issuers: env.TOKEN_ISSUERS, audience: env.TOKEN_AUDIENCE });
+const issuer = createIssuerCheck({ verifier, log });
+// Whoever reads the log waits for its own few connections, never takes one from the deliveries.
 const app = createApp({
-  sql: prisma,
+  sql: openDatabase({ url: env.DATABASE_URL, poolSize: LOG_POOL_SIZE }),
   cursors: createCursorCodec(env.CURSOR_KEY),
   operators: new Set(env.OPERATOR_CLIENTS),
   laneConcurrency: env.LANE_CONCURRENCY,
   retentionDays: env.RETENTION_DAYS,
-  verifier: createTokenVerifier({ issuers: env.TOKEN_ISSUERS, audience: env.TOKEN_AUDIENCE }),
+  verifier,
   rateLimitPerSecond: env.RATE_LIMIT_PER_SECOND,
   metrics,
   log,
 });
 const http = createHttpPart(createHttpServer(app), env.HTTP_PORT);
-const readiness = new Readiness([database, publisher, events, mirror, commands]);
+const readiness = new Readiness([database, issuer, publisher, events, mirror, commands]);
 const ops = createOpsServer({ port: env.OPS_PORT, readiness, metrics });
 
 await runService({
@@ -123,6 +129,7 @@ await runService({
   parts: [
     ops,
     database,
+    issuer,
     dayPartitions,
     publisher,
     relay,

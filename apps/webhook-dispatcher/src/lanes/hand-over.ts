@@ -21,12 +21,16 @@ export function createHandOver(options: {
     intervalMs: POLL_MS,
     log,
     turn: async () => {
-      position ??= await readLogHead(sql);
-      const events = await readLog(sql, position, EVENTS_PER_TURN);
+      if (position === undefined) {
+        position = await readLogHead(sql);
+        // What was loaded before read up to some other position: it reads for itself what lies between.
+        owner.readAnew();
+      }
+      const { events, more } = await readLog(sql, position, EVENTS_PER_TURN);
       if (events.length === 0) return false;
       position = events.at(-1)!.seq;
       owner.handOver(events);
-      return events.length === EVENTS_PER_TURN;
+      return more;
     },
   });
   return { name: 'hand-over', wake: () => loop.wake(), start: () => loop.start(), stop: () => loop.stop() };

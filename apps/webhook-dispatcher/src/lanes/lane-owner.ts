@@ -70,7 +70,7 @@ export class LaneOwner implements Part {
       sql: options.sql,
       leases: options.leases,
       log: options.log,
-      onLost: (shards) => shards.forEach((shard) => this.drop(shard)),
+      onLost: (shards) => shards.forEach((shard) => this.lose(shard)),
       onRecorded: (subscriptions) => this.pumpAfterRecording(subscriptions),
       onReported: options.onReported,
     });
@@ -121,6 +121,14 @@ export class LaneOwner implements Part {
       if (event.onlyLane !== null) this.offerToOne(event, touched);
     }
     for (const subscription of touched) this.pump(subscription);
+  }
+
+  /** Every lane reads for itself from where it is, as if it had just been loaded. */
+  readAnew(): void {
+    for (const subscription of this.subscriptions.values()) {
+      for (const lane of subscription.lanes()) lane.forgetWaiting();
+      this.pump(subscription);
+    }
   }
 
   /** The mirror learned something of a subscription: applies it to its lanes. */
@@ -228,6 +236,13 @@ export class LaneOwner implements Part {
       subscription.dropped = true;
       this.remove(subscription);
     }
+  }
+
+  /** What was not recorded is known only here: if the shard is still this instance's, its lanes are loaded anew. */
+  private lose(shard: number): void {
+    this.drop(shard);
+    const epoch = this.options.leases.epochOf(shard);
+    if (epoch !== undefined) this.take({ shard, epoch });
   }
 
   private remove(subscription: SubscriptionLanes): void {

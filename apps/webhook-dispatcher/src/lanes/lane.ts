@@ -1,8 +1,9 @@
-import type { LogEvent } from '../log/event-log.ts';
+import { bytesOf, type LogEvent } from '../log/event-log.ts';
 import type { Tried } from './delivery-step.ts';
 
 /** How many events a lane holds in memory that are not yet being sent; one with more reads on by itself. */
 export const LANE_MEMORY = 64;
+export const LANE_MEMORY_BYTES = 1_000_000;
 /** A lane this far ahead of what is recorded waits for the recorder. */
 const MAX_UNRECORDED = 512;
 
@@ -108,10 +109,10 @@ export class Lane {
   offer(event: LogEvent): void {
     if (event.seq <= this.readUpTo || !this.takes(event)) return;
     if (this.reading !== undefined) {
-      if (this.reading.arrived.length < LANE_MEMORY) this.reading.arrived.push(event);
+      if (hasRoom(this.reading.arrived)) this.reading.arrived.push(event);
       else this.reading.overflown = true;
     } else if (!this.isBehind) {
-      if (this.waiting.length < LANE_MEMORY) this.enqueue(event);
+      if (hasRoom(this.waiting)) this.enqueue(event);
       else {
         this.isBehind = true;
         this.readUpTo = event.seq - 1;
@@ -272,3 +273,6 @@ export class Lane {
     return { lane: this, event, tried: { attempts: 0, counted: 0, wasDead: false }, fresh: true };
   }
 }
+
+const hasRoom = (events: LogEvent[]): boolean =>
+  events.length < LANE_MEMORY && bytesOf(events) < LANE_MEMORY_BYTES;

@@ -1,4 +1,4 @@
-import type { KeyRing, Sql } from '@assistance/service-kit';
+import type { KeyRing, Logger, Sql } from '@assistance/service-kit';
 import type { Ordering } from '@assistance/types';
 import type { WebhookSender } from '../sending/send-webhook.ts';
 import type { Judgement } from './judge-subscription.ts';
@@ -56,6 +56,7 @@ export interface LoadContext {
   sql: Sql;
   keyRing: KeyRing;
   sender: WebhookSender;
+  log: Logger;
 }
 
 export const loadShards = (context: LoadContext, shards: number[]): Promise<SubscriptionLanes[]> =>
@@ -79,13 +80,15 @@ async function load(context: LoadContext, where: string, parameter: unknown): Pr
   const rows = await context.sql.$queryRawUnsafe<LaneRow[]>(lanesQuery(where), parameter);
   const subscriptions = new Map<string, SubscriptionLanes>();
   for (const row of rows.filter(({ replay_id }) => replay_id === null)) {
+    const word = usableWordOf(row, context);
+    if (word === undefined) continue;
     subscriptions.set(
       row.subscription_id,
       new SubscriptionLanes({
         subscriptionId: row.subscription_id,
         shard: row.shard,
         live: laneOf(row),
-        word: wordOf(row, context),
+        word,
         judgement: judgementOf(row),
         reportNumber: row.report_number,
       }),
@@ -118,6 +121,16 @@ const spanOf = (span: LaneRow['spans'][number]): Span => ({
   fromSeq: span.from_seq,
   toSeq: span.to_seq,
 });
+
+/** One subscription that cannot be used (its key is missing from the ring, say) is buffered, and is nobody else's trouble. */
+function usableWordOf(row: LaneRow, context: LoadContext): OwnersWord | undefined {
+  try {
+    return wordOf(row, context);
+  } catch (error) {
+    context.log.error({ subscriptionId: row.subscription_id, err: error }, 'subscription.unusable');
+    return undefined;
+  }
+}
 
 const wordOf = (row: LaneRow, { keyRing, sender }: LoadContext): OwnersWord => ({
   status: row.status,

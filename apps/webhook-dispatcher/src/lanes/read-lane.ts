@@ -1,13 +1,14 @@
 import type { Sql } from '@assistance/service-kit';
-import { logEventOf, seqOf, type LogEvent } from '../log/event-log.ts';
-import { LANE_MEMORY, type ByHand, type Job, type Lane } from './lane.ts';
+import { bytesOf, logEventOf, seqOf, type LogEvent } from '../log/event-log.ts';
+import { LANE_MEMORY, LANE_MEMORY_BYTES, type ByHand, type Job, type Lane } from './lane.ts';
 
 const MAX_SEQ = '9223372036854775807';
 
 /** Events of a lane's spans after a position: per span through the index of (type, seq), so a portion costs the same
  * wherever it lies. */
 const readStatement = (filter: string): string => `
-  select e.seq, e.type, e.only_lane, e.webhook_id, e.subject, e.body
+  select seq, type, only_lane, webhook_id, subject, body from (
+  select e.*, sum(octet_length(e.body)) over (order by e.seq) - octet_length(e.body) as bytes_before
   from (
     (select t.* from span s cross join lateral (
        select e.* from event e
@@ -18,8 +19,9 @@ const readStatement = (filter: string): string => `
      ) t where s.lane_no = $1::bigint)
     union all
     (select e.* from event e where e.only_lane = $1::bigint and e.seq > $2::bigint order by e.seq limit ${LANE_MEMORY})
-  ) e
-  order by e.seq limit ${LANE_MEMORY}`;
+    order by seq limit ${LANE_MEMORY}
+  ) e) e
+  where bytes_before < ${LANE_MEMORY_BYTES} order by seq`;
 
 /** What was tried and not delivered, and no longer waits for its first attempt. */
 const wasTried = `exists (select 1 from unsettled u where u.lane_no = $4::bigint and u.seq = e.seq and u.attempts > 0)`;
@@ -58,7 +60,8 @@ export async function readPortion(
         replay.since,
         liveLaneNo,
       ));
-  return { events: rows.map(logEventOf), complete: rows.length < LANE_MEMORY };
+  const events = rows.map(logEventOf);
+  return { events, complete: rows.length < LANE_MEMORY && bytesOf(events) < LANE_MEMORY_BYTES };
 }
 
 /** How many deliveries a replay has before it, as its mode takes them. */

@@ -1,4 +1,5 @@
 import {
+  isUnavailable,
   shardOf,
   OUTBOX_SHARDS,
   type Logger,
@@ -15,6 +16,8 @@ const BATCH = { recordings: 300, delayMs: 10 };
 /** More than this waiting, and nothing new is begun. */
 const MAX_WAITING = 5_000;
 const RETRY_MS = 200;
+/** How often a batch is tried that the database answers and does not take (a deadlock passes, bad data does not). */
+const MAX_REFUSALS = 10;
 
 /** An attempt that was made. */
 export interface MadeAttempt {
@@ -70,6 +73,9 @@ export class OutcomeRecorder {
   private judged = new Set<SubscriptionLanes>();
   private timer: NodeJS.Timeout | undefined;
   private flushing: Promise<void> | undefined;
+  /** How many recordings were added, and how many of them are recorded or refused. */
+  private added = 0;
+  private done = 0;
 
   constructor(options: OutcomeRecorder['options']) {
     this.options = options;
@@ -81,6 +87,7 @@ export class OutcomeRecorder {
 
   add(recording: Recording): void {
     this.recordings.push(recording);
+    this.added += 1;
     if (this.recordings.length >= BATCH.recordings) void this.flush();
     else this.schedule();
   }
@@ -102,9 +109,12 @@ export class OutcomeRecorder {
     this.schedule();
   }
 
-  /** Resolves when all that was added before is recorded or refused. */
+  /** Resolves when all that was added before is recorded or refused; what others add meanwhile is not waited for. */
   async drain(): Promise<void> {
-    while (this.hasWork() || this.flushing !== undefined) await this.flush();
+    const upTo = this.added;
+    while (this.done < upTo) await this.flush();
+    if (this.flushing !== undefined) await this.flushing;
+    if (this.hasWork()) await this.flush();
   }
 
   private hasWork(): boolean {
@@ -129,12 +139,16 @@ export class OutcomeRecorder {
 
   private async recordBatch(): Promise<void> {
     const isMine = ({ subscription }: { subscription: SubscriptionLanes }): boolean => !subscription.dropped;
-    const recordings = this.recordings.splice(0, BATCH.recordings).filter(isMine);
+    const taken = this.recordings.splice(0, BATCH.recordings);
+    const recordings = taken.filter(isMine);
     const reports = this.reports.splice(0).filter(isMine);
     const changes = this.changes.splice(0).filter(isMine);
     const judged = [...this.judged].filter((subscription) => !subscription.dropped);
     this.judged.clear();
-    if (recordings.length + reports.length + changes.length + judged.length === 0) return;
+    if (recordings.length + reports.length + changes.length + judged.length === 0) {
+      this.done += taken.length;
+      return;
+    }
 
     for (const { lane, seq, fresh } of recordings) if (fresh) lane.settle(seq);
     const subscriptions = new Set(
@@ -147,6 +161,7 @@ export class OutcomeRecorder {
     );
     const held = await this.execute(parameters, [...subscriptions]);
 
+    this.done += taken.length;
     const lost = new Set(
       [...subscriptions].filter(({ shard }) => !held.has(shard)).map(({ shard }) => shard),
     );
@@ -161,6 +176,7 @@ export class OutcomeRecorder {
 
   private async execute(parameters: unknown[], subscriptions: SubscriptionLanes[]): Promise<Set<number>> {
     const { sql, leases, log } = this.options;
+    let refusals = 0;
     for (;;) {
       try {
         const [row] = await sql.$queryRawUnsafe<{ held: number[] }[]>(
@@ -171,6 +187,11 @@ export class OutcomeRecorder {
       } catch (error) {
         log.warn({ err: error }, 'outcomes.not_recorded');
         if (!subscriptions.some(({ shard }) => leases.holds(shard))) return new Set();
+        // What the database refuses for what it is would be refused for ever: these lanes are read anew, and send again.
+        if (!isUnavailable(error) && ++refusals === MAX_REFUSALS) {
+          log.error({ err: error, subscriptions: subscriptions.length }, 'outcomes.refused');
+          return new Set();
+        }
         await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
       }
     }

@@ -11,6 +11,8 @@ export interface LogEvent {
   body: Buffer;
 }
 
+const MAX_READ_BYTES = 4_000_000;
+
 interface EventRow {
   seq: bigint;
   type: string;
@@ -58,15 +60,26 @@ export async function appendToLog(sql: Sql, events: IncomingEvent[]): Promise<nu
   return result?.count ?? 0;
 }
 
-/** The events after a position, in order. */
-export async function readLog(sql: Sql, after: number, limit: number): Promise<LogEvent[]> {
+/** The events after a position, in order: at most `limit`, and no more once they come to 4 MB. */
+export async function readLog(
+  sql: Sql,
+  after: number,
+  limit: number,
+): Promise<{ events: LogEvent[]; more: boolean }> {
   const rows = await sql.$queryRawUnsafe<EventRow[]>(
-    `select ${eventColumns} from event where seq > $1::bigint order by seq limit $2::int`,
+    `select ${eventColumns} from (
+       select ${eventColumns}, sum(octet_length(body)) over (order by seq) - octet_length(body) as bytes_before
+       from (select * from event where seq > $1::bigint order by seq limit $2::int) e
+     ) e where bytes_before < $3::int order by seq`,
     after,
     limit,
+    MAX_READ_BYTES,
   );
-  return rows.map(logEventOf);
+  const events = rows.map(logEventOf);
+  return { events, more: events.length === limit || bytesOf(events) >= MAX_READ_BYTES };
 }
+
+export const bytesOf = (events: LogEvent[]): number => events.reduce((sum, { body }) => sum + body.length, 0);
 
 export async function readLogHead(sql: Sql): Promise<number> {
   const [row] = await sql.$queryRawUnsafe<{ seq: bigint }[]>('select seq from log_head where id = 1');
