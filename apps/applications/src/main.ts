@@ -7,6 +7,7 @@ import {
   createDatabaseCheck,
   createHttpPart,
   createHttpServer,
+  createIssuerCheck,
   createKeyRing,
   createLogger,
   createMetrics,
@@ -99,6 +100,8 @@ const cases = new RecordConsumer({
   log,
 });
 
+const verifier = createTokenVerifier({ issuers: settings.TOKEN_ISSUERS, audience: settings.TOKEN_AUDIENCE });
+const issuer = createIssuerCheck({ verifier, log });
 const app = createApp({
   prisma,
   sql: prisma,
@@ -112,7 +115,7 @@ const app = createApp({
     partners: new Set(settings.PARTNER_CLIENTS),
     operators: new Set(settings.OPERATOR_CLIENTS),
   },
-  verifier: createTokenVerifier({ issuers: settings.TOKEN_ISSUERS, audience: settings.TOKEN_AUDIENCE }),
+  verifier,
   rateLimitPerSecond: settings.RATE_LIMIT_PER_SECOND,
   applicantRefPattern: settings.APPLICANT_REF_PATTERN,
   onSubmitted: () => deciding.wake(),
@@ -120,7 +123,7 @@ const app = createApp({
   metrics,
   log,
 });
-const readiness = new Readiness([database, publication, publisher, cases]);
+const readiness = new Readiness([database, issuer, publication, publisher, cases]);
 
 await runService({
   log,
@@ -129,6 +132,7 @@ await runService({
     createOpsServer({ port: settings.OPS_PORT, readiness, metrics }),
     { name: 'prisma', start: () => undefined, stop: () => prisma.$disconnect() },
     database,
+    issuer,
     publication,
     publisher,
     relay,

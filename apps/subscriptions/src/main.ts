@@ -4,6 +4,7 @@ import {
   createDatabaseCheck,
   createHttpPart,
   createHttpServer,
+  createIssuerCheck,
   createKeyRing,
   createLogger,
   createMetrics,
@@ -47,6 +48,8 @@ const reports = new RecordConsumer({
 });
 const upkeep = createUpkeep({ prisma, keyRing, wakeRelay, log });
 
+const verifier = createTokenVerifier({ issuers: env.TOKEN_ISSUERS, audience: env.TOKEN_AUDIENCE });
+const issuer = createIssuerCheck({ verifier, log });
 const app = createApp({
   prisma,
   wakeRelay,
@@ -58,12 +61,12 @@ const app = createApp({
     secretOverlapMs: env.SECRET_OVERLAP_MS,
     rateLimitPerSecond: env.RATE_LIMIT_PER_SECOND,
   },
-  verifier: createTokenVerifier({ issuers: env.TOKEN_ISSUERS, audience: env.TOKEN_AUDIENCE }),
+  verifier,
   metrics,
   log,
 });
 const http = createHttpPart(createHttpServer(app), env.HTTP_PORT);
-const readiness = new Readiness([database, publisher, reports]);
+const readiness = new Readiness([database, issuer, publisher, reports]);
 const ops = createOpsServer({ port: env.OPS_PORT, readiness, metrics });
 
-await runService({ log, readiness, parts: [ops, database, publisher, relay, reports, upkeep, http] });
+await runService({ log, readiness, parts: [ops, database, issuer, publisher, relay, reports, upkeep, http] });

@@ -1,5 +1,6 @@
 export * from './auth/authenticate.ts';
 export * from './auth/require-scope.ts';
+export * from './auth/issuer-check.ts';
 export * from './auth/token-verifier.ts';
 export * from './crypto/key-ring.ts';
 export * from './database/database-adapter.ts';

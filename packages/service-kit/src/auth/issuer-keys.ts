@@ -26,12 +26,18 @@ export class UnknownKey extends Error {
   }
 }
 
-type KeySource = (header: JWTHeaderParameters) => Promise<KeyObject>;
+export interface IssuerKeys {
+  /** The key that a token's header names. Throws UnknownKey, or whatever kept the keys from being had. */
+  keyFor(header: JWTHeaderParameters): Promise<KeyObject>;
+  /** Gets the keys before anybody asks for one. Rejects when they cannot be had. */
+  fetch(): Promise<void>;
+  /** Whether there are keys that may still be trusted. */
+  areKnown(): boolean;
+}
 
 /**
  * The public keys of one issuer, by the header of a token: fetched when first asked, every 10 minutes, and on an unknown
- * key id. An outage of the issuer is survived with the keys that are known. Throws UnknownKey, or whatever kept the keys
- * from being had.
+ * key id. An outage of the issuer is survived with the keys that are known.
  */
 export function createIssuerKeys({
   issuer,
@@ -39,7 +45,7 @@ export function createIssuerKeys({
 }: {
   issuer: string;
   jwksUri?: string | undefined;
-}): KeySource {
+}): IssuerKeys {
   let remote: Promise<ReturnType<typeof createRemoteJWKSet>> | undefined;
   const cache: JWKSCacheInput = {};
   let known: { uat: number; keyFor: ReturnType<typeof createLocalJWKSet> } | undefined;
@@ -53,30 +59,33 @@ export function createIssuerKeys({
       [jwksCache]: cache,
     });
 
-  async function ask(header: JWTHeaderParameters) {
-    remote ??= open();
-    const opened = remote;
-    opened.catch(() => {
-      if (remote === opened) remote = undefined;
+  function opened(): ReturnType<typeof open> {
+    const opening = (remote ??= open());
+    opening.catch(() => {
+      if (remote === opening) remote = undefined;
     });
-    return (await opened)(header);
+    return opening;
   }
+
+  const areKnown = (): boolean => cache.uat !== undefined && Date.now() <= cache.uat + TRUST_MS;
 
   /** Only a key that is known: that another is not among them says nothing while the issuer is silent. */
   async function recall(header: JWTHeaderParameters, outage: unknown) {
     const { uat, jwks } = cache;
-    if (uat === undefined || jwks === undefined || Date.now() > uat + TRUST_MS) throw outage;
+    if (uat === undefined || jwks === undefined || !areKnown()) throw outage;
     if (known?.uat !== uat) known = { uat, keyFor: createLocalJWKSet(jwks) };
     return known.keyFor(header).catch(() => {
       throw outage;
     });
   }
 
-  async function keyFor(header: JWTHeaderParameters) {
+  async function find(header: JWTHeaderParameters) {
     if (performance.now() < restsUntil)
       return recall(header, new Error('the issuer was not reachable a moment ago'));
     try {
-      return await ask(header);
+      return await (
+        await opened()
+      )(header);
     } catch (error) {
       if (isAboutTheToken(error)) throw new UnknownKey(error);
       if (cache.uat !== undefined) restsUntil = performance.now() + REST_MS;
@@ -84,11 +93,15 @@ export function createIssuerKeys({
     }
   }
 
-  return async (header) => {
-    const key = await keyFor(header);
-    const keyObject = keyObjects.get(key) ?? KeyObject.from(key);
-    keyObjects.set(key, keyObject);
-    return keyObject;
+  return {
+    keyFor: async (header) => {
+      const key = await find(header);
+      const keyObject = keyObjects.get(key) ?? KeyObject.from(key);
+      keyObjects.set(key, keyObject);
+      return keyObject;
+    },
+    fetch: async () => (await opened()).reload(),
+    areKnown,
   };
 }
 

@@ -35,6 +35,10 @@ export interface Caller {
 export interface TokenVerifier {
   /** Throws 401 `token_invalid`, or 503 when the issuer's keys cannot be had. */
   verify(token: string): Promise<Caller>;
+  /** Gets the keys of every issuer before anybody shows a token. Rejects when none of them can be reached. */
+  fetchKeys(): Promise<void>;
+  /** Whether the tokens of at least one issuer can be judged. */
+  knowsKeys(): boolean;
 }
 
 /**
@@ -43,19 +47,21 @@ export interface TokenVerifier {
  */
 export function createTokenVerifier(options: { issuers: TokenIssuer[]; audience: string }): TokenVerifier {
   const issuers = new Map(
-    options.issuers.map((config) => [config.issuer, { config, keyFor: createIssuerKeys(config) }]),
+    options.issuers.map((config) => [config.issuer, { config, keys: createIssuerKeys(config) }]),
   );
   return {
     async verify(token) {
       const decoded = decode(token);
       const issuer = issuers.get(decoded.payload.iss ?? '');
       if (issuer === undefined) throw invalidToken('its issuer is not trusted here');
-      const { config, keyFor } = issuer;
+      const { config, keys } = issuer;
       checkHeader(decoded.header, config);
-      const key = await keyFor(decoded.header as JWTHeaderParameters).catch(refuseWithoutKey);
+      const key = await keys.keyFor(decoded.header as JWTHeaderParameters).catch(refuseWithoutKey);
       const expected = { issuer: config.issuer, audience: options.audience };
       return callerOf(verifySignature(token, key, expected), config);
     },
+    fetchKeys: () => Promise.any([...issuers.values()].map(({ keys }) => keys.fetch())),
+    knowsKeys: () => [...issuers.values()].some(({ keys }) => keys.areKnown()),
   };
 }
 
