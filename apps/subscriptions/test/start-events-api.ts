@@ -38,13 +38,16 @@ export interface Caller {
 }
 
 /** The interface as main.ts makes it, on a database of its own, with a real issuer. */
-export async function startEventsApi(settings: Partial<Settings> = {}): Promise<EventsApi> {
+export async function startEventsApi(
+  settings: Partial<Settings> = {},
+  wayTo: (databaseUrl: string) => Promise<string> = async (url) => url,
+): Promise<EventsApi> {
   const database = await createTestDatabase({
     template: 'subscriptions',
     migrate: (url) => migrate(url, 'prisma/migrations'),
   });
   const issuer = await createTestIssuer();
-  const prisma = openDatabase({ url: database.url, poolSize: 10 });
+  const prisma = openDatabase({ url: await wayTo(database.url), poolSize: 10 });
   const keyRing = createKeyRing({ current: 'k1', keys: { k1: randomBytes(32).toString('base64') } });
   let wakes = 0;
   const app = createApp({
