@@ -4,6 +4,7 @@ import { invalidCursor, pageQuery, type Answer, type ApiRequest, type Sql } from
 import type { LogDependencies } from './dependencies.ts';
 import { findSubscription } from './find-subscription.ts';
 import { jsonWithEvents } from './json-with-events.ts';
+import { ofType } from './walk-lanes.ts';
 import { FIRST_SEQ, firstSeqOf, LAST_SEQ } from './wanted-lanes.ts';
 
 export const eventsQuery = pageQuery.extend({ since: dateTimeInput.optional() });
@@ -49,9 +50,8 @@ const selectEvents = (
     `select seq, (sum(size) over (order by seq) - size)::float8 as "bytesBefore" from (
        select t.seq, t.size from span p cross join lateral (
          select e.seq, octet_length(e.body) as size from event e
-         where e.type = p.type and e.only_lane is null
-           and e.seq >= greatest(p.from_seq, $2::bigint + 1) and e.seq <= coalesce(p.to_seq, ${LAST_SEQ})
-         order by e.seq limit $3::int
+         where ${ofType('greatest(p.from_seq, $2::bigint + 1)', `coalesce(p.to_seq, ${LAST_SEQ})`)}
+         order by e.type, e.seq limit $3::int
        ) t where p.lane_no = $1::bigint
        order by t.seq limit $3::int
      ) e order by seq`,

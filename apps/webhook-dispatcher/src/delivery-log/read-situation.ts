@@ -4,6 +4,7 @@ import type { LogDependencies } from './dependencies.ts';
 import type { LoggedSubscription } from './find-subscription.ts';
 import { newestSeqOf } from './newest-event.ts';
 import { selectDeliveries } from './select-deliveries.ts';
+import { ofType } from './walk-lanes.ts';
 import { LAST_SEQ } from './wanted-lanes.ts';
 
 /** All that is known of one event and one subscription. */
@@ -85,11 +86,10 @@ async function countBefore(
     `select count(*)::int as count from (
        select e.seq from span p cross join lateral (
          select e.seq from event e
-         where e.type = p.type and e.seq >= greatest(p.from_seq, $2::bigint + 1)
-           and e.seq <= least(coalesce(p.to_seq, ${LAST_SEQ}), $3::bigint - 1)
+         where ${ofType('greatest(p.from_seq, $2::bigint + 1)', `least(coalesce(p.to_seq, ${LAST_SEQ}), $3::bigint - 1)`)}
            and (select true from delivery d where d.lane_no = p.lane_no and d.seq = e.seq) is null
            and (select true from unsettled u where u.lane_no = p.lane_no and u.seq = e.seq) is null
-         order by e.seq limit $4::int
+         order by e.type, e.seq limit $4::int
        ) e where p.lane_no = $1::bigint limit $4::int
      ) before`,
     laneNo,

@@ -57,11 +57,9 @@ export function walksOf(
   const willTryFirst = `
     select w.lane_no, t.seq from wanted w join span p on p.lane_no = w.lane_no ${ofSpans} cross join lateral (
       select e.seq from event e
-      where e.type = p.type and e.seq >= greatest(p.from_seq, ${BEYOND_CURSOR})
-        and e.seq <= least(coalesce(p.to_seq, ${LAST_SEQ}), w.to_seq, coalesce((
-          select max(q.from_seq) - 1 from span q
-          where q.lane_no = w.live_lane_no and q.type = p.type and q.to_seq is null), ${LAST_SEQ}))
-        and e.event_time >= w.replay_since and ${neverTaken} and ${notRecorded('e')} ${newest('e')}
+      where ${ofType(`greatest(p.from_seq, ${BEYOND_CURSOR})`, `least(coalesce(p.to_seq, ${LAST_SEQ}), w.to_seq, ${BEFORE_LIVE})`)}
+        and e.event_time >= w.replay_since and ${neverTaken} and ${notRecorded('e')}
+      order by e.type desc, e.seq desc limit ${limit}
     ) t where w.mode = 'missing' and w.state <> 'completed'`;
 
   switch (status) {
@@ -99,11 +97,13 @@ export function walksOf(
  * that order: the planner would rather go down the primary key past thousands of other types. The plain bounds tell
  * which partitions there are to read.
  */
-const ofType = (from: string, to: string): string => `
+export const ofType = (from: string, to: string): string => `
   (e.type, e.seq) >= (p.type, ${from}) and (e.type, e.seq) <= (p.type, ${to}) and e.seq >= ${from} and e.seq <= ${to}`;
 const whole = `w.mode in ('live', 'all')`;
 const chosen = `w.mode in ('failed', 'missing')`;
 const BEYOND_CURSOR = 'greatest(w.from_seq, w.cursor + 1)';
+const BEFORE_LIVE = `coalesce((select max(q.from_seq) - 1 from span q
+  where q.lane_no = w.live_lane_no and q.type = p.type and q.to_seq is null), ${LAST_SEQ})`;
 const sinceReplay = '(w.replay_since is null or e.event_time >= w.replay_since)';
 const neverTaken = `not exists (select 1 from span q where q.lane_no = w.live_lane_no and q.type = e.type
   and e.seq >= q.from_seq and e.seq <= coalesce(q.to_seq, ${LAST_SEQ}))`;
