@@ -1,0 +1,102 @@
+import { expect, test } from '@jest/globals';
+import type { DisturbanceLine, ReceptionLine } from '../src/chaos/ledger/ledger-lines.ts';
+import { expectedEvents } from '../src/chaos/proof/expected-events.ts';
+import { explainDuplicates } from '../src/chaos/proof/explain-duplicates.ts';
+import { proveApplications } from '../src/chaos/proof/prove-applications.ts';
+import { proveDeliveries } from '../src/chaos/proof/prove-deliveries.ts';
+import type { Submission } from '../src/chaos/proof/read-ledger.ts';
+
+const type = 'document.available';
+const ids = ['d1', 'd2', 'd3'];
+const expected = new Map(ids.map((id) => [`${type} ${id}`, { type, digest: `bytes of ${id}` }]));
+
+const reception = (id: string, changes: Partial<ReceptionLine> = {}): ReceptionLine => ({
+  ...{ at: 1_000, status: 204, id, type, subject: 'DOC-1', digest: `bytes of ${id}`, signed: true },
+  data: { sequence: Number(id.slice(1)) },
+  ...changes,
+});
+
+function brokenBy(receptions: ReceptionLine[]): string[] {
+  const claims = proveDeliveries({
+    ...{ name: 's', eventTypes: [type], ordering: 'subject' as const },
+    ...{ expected, receptions, records: new Map() },
+  });
+  return claims.filter(({ holds }) => !holds).map(({ claim }) => claim);
+}
+
+const all = ids.map((id) => reception(id));
+const atLeastOnce = 's: each matched event received at least once';
+const nothingElse = 's: nothing but matched events, each under one id';
+const bytes = 's: byte for byte, and signed';
+const inOrder = 's: in order per subject';
+
+test('the proof of deliveries holds for what was received once, refused before, or received again', () => {
+  expect(brokenBy([reception('d1', { status: 500 }), ...all, reception('d1')])).toEqual([]);
+});
+
+test('the proof of deliveries breaks on a loss, a refusal that was never made good, and a foreign event', () => {
+  expect(brokenBy(all.slice(0, 2))).toEqual([atLeastOnce]);
+  expect(brokenBy([...all.slice(0, 2), reception('d3', { status: 500 })])).toEqual([atLeastOnce]);
+  expect(brokenBy([...all, reception('d4', { digest: 'unknown' })])).toEqual([nothingElse, bytes]);
+});
+
+test('the proof of deliveries breaks on changed bytes, a wrong signature and a wrong order', () => {
+  expect(brokenBy([...all, reception('d1', { digest: 'changed' })])).toEqual([bytes]);
+  expect(brokenBy([...all, reception('d1', { signed: false })])).toEqual([bytes]);
+  expect(brokenBy([all[1]!, all[0]!, all[2]!])).toEqual([inOrder]);
+});
+
+const submission = (changes: Partial<Submission> = {}): Submission => ({
+  ...{ program: 'CHAOS-AID', applicantRef: 'a', applicationIds: new Set(['app_1']), refusals: [] },
+  ...changes,
+});
+const listed = { applicationId: 'app_1', applicantRef: 'a', status: 'awarded' };
+
+test.each([
+  ['nothing', submission(), [listed], []],
+  ['a lost application', submission(), [], ['exists', 'decided']],
+  ['a doubled one', submission(), [listed, { ...listed, applicationId: 'app_2' }], ['one application']],
+  [
+    'two ids for a key',
+    submission({ applicationIds: new Set(['app_1', 'app_2']) }),
+    [listed],
+    ['exists', 'one'],
+  ],
+  ['an undecided one', submission(), [{ ...listed, status: 'validating' }], ['decided']],
+  ['a refusal', submission({ refusals: ['422 program_unknown'] }), [listed], ['answered with 201']],
+])('the proof of applications breaks on %s as it should', (_what, made, found, broken) => {
+  const claims = proveApplications(new Map([['key', made]]), found).filter(({ holds }) => !holds);
+  expect(claims).toHaveLength(broken.length);
+  for (const [index, words] of broken.entries()) expect(claims[index]!.claim).toContain(words);
+});
+
+test('an accepted application makes the events of its program expected, an unacknowledged event is not', () => {
+  const unacknowledged = { type, subject: 'DOC-1', sequence: 1, digest: '', acknowledged: false };
+  const events = expectedEvents({
+    submissions: new Map([['key', submission()]]),
+    published: new Map([['d1', unacknowledged]]),
+    receptions: new Map(),
+    disturbances: [],
+  });
+  expect([...events.keys()]).toEqual([
+    'application.decided app_1 eligible',
+    'application.decided app_1 awarded',
+    'case.status_changed app_1 opened',
+    'case.status_changed app_1 awarded',
+  ]);
+});
+
+const killed = (target: string, startedAt: number): DisturbanceLine => ({
+  ...{ n: 1, target, kind: 'kill', durationMs: 0, startedAt, endedAt: startedAt, readyAt: startedAt + 5_000 },
+  inFlight: { submissions: 0, questions: 0, publishes: 0, deliveries: 0 },
+  hit: 0,
+});
+
+test('a duplicate is explained by the death of the dispatcher just after its first reception, and by nothing else', () => {
+  const twice = [[reception('d1', { at: 10_000 }), reception('d1', { at: 21_000 })]];
+  const unexplained = (disturbance: DisturbanceLine) => explainDuplicates(twice, [disturbance]).unexplained;
+  expect(unexplained(killed('webhook-dispatcher-2', 10_500))).toEqual([]);
+  expect(unexplained(killed('postgres', 10_500))).toEqual([]);
+  expect(unexplained(killed('webhook-dispatcher', 20_000))).toEqual(['d1']);
+  expect(unexplained(killed('kafka', 10_500))).toEqual(['d1']);
+});
