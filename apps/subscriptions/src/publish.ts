@@ -9,7 +9,7 @@ import type { Subscription as Row } from './generated/prisma/client.ts';
 import type { Transaction } from './open-database.ts';
 import { recordOfRow } from './subscriptions/record-of-row.ts';
 
-const source = '/assistance/subscriptions';
+const source = '/subscriptions';
 
 /** The state of a subscription, for the compacted topic; in the transaction of the change, its row locked. */
 export async function publishRecord(transaction: Transaction, row: Row, now: Date): Promise<void> {

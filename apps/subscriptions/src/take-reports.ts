@@ -12,14 +12,17 @@ const applyProgress = `
   set status = case when status in ('completed', 'cancelled') then status else $4 end,
       completed_at = case when status in ('completed', 'cancelled') then completed_at else $5::timestamptz end,
       delivered = greatest(delivered, $6::int),
-      matched = $7::int, pending = $8::int, dead = $9::int, cancelled = $10::int, expired = $11::int,
+      matched = $7::int, dead = $9::int, expired = $11::int,
+      pending = case when status = 'cancelled' then 0 else $8::int end,
+      cancelled = case when status = 'cancelled' then $10::int + $8::int else $10::int end,
       report_number = $3::bigint
   where replay_id = $1 and subscription_id = $2 and report_number < $3::bigint`;
 
 /**
  * Takes the dispatcher's reports, each in one guarded statement, so that a report that comes twice, late or never does no
  * harm: a judgement counts only for the epoch it judged, and each report only when its number is higher than the last.
- * A replay that has ended keeps the end that it had, and `delivered` never goes back.
+ * A replay that has ended keeps the end that it had, what is pending of a cancelled one counts as cancelled, and
+ * `delivered` never goes back.
  */
 export async function takeReports(
   records: ReceivedRecord[],

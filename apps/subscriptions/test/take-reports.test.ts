@@ -134,14 +134,19 @@ describe('progress of a replay', () => {
     expect((await replay()).progress.delivered).toBe(5);
   });
 
-  test('does not bring back one that its owner cancelled, but counts what was sent', async () => {
+  test('does not bring back one that its owner cancelled: what was pending is cancelled, what was sent is counted', async () => {
+    await take(
+      progressed({ number: 1, status: 'running', progress: { ...counts, delivered: 3, pending: 7 } }),
+    );
     await caller('DELETE', `${path}/replays/${replayId}`);
-    const { completedAt } = await replay();
+    const { completedAt, progress } = await replay();
+    expect(progress).toEqual({ ...counts, delivered: 3, pending: 0, cancelled: 7 });
     const end = { ...counts, delivered: 4, pending: 0, cancelled: 6 };
     await take(
-      progressed({ number: 1, status: 'running', progress: { ...counts, delivered: 4, pending: 6 } }),
+      progressed({ number: 2, status: 'running', progress: { ...counts, delivered: 4, pending: 6 } }),
     );
-    await take(progressed({ number: 2, status: 'cancelled', completedAt: since, progress: end }));
+    expect(await replay()).toMatchObject({ status: 'cancelled', completedAt, progress: end });
+    await take(progressed({ number: 3, status: 'cancelled', completedAt: since, progress: end }));
     expect(await replay()).toMatchObject({ status: 'cancelled', completedAt, progress: end });
   });
 

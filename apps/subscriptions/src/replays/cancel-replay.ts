@@ -4,6 +4,11 @@ import { publishCommand } from '../publish.ts';
 import { lockSubscription } from '../subscriptions/lock-subscription.ts';
 import { findReplay } from './find-replay.ts';
 
+const cancelUnfinished = `
+  update replay
+  set status = 'cancelled', completed_at = $2::timestamptz, cancelled = cancelled + pending, pending = 0
+  where replay_id = $1 and status in ('pending', 'running')`;
+
 /**
  * DELETE /subscriptions/{subscriptionId}/replays/{replayId}: what this replay has not yet sent is not sent. Does nothing to
  * a finished one.
@@ -20,11 +25,7 @@ export async function cancelReplay(
     );
     const { replayId } = await findReplay(transaction, subscriptionId, params['replayId'] ?? '');
     const now = new Date();
-    const { count } = await transaction.replay.updateMany({
-      where: { replayId, status: { in: ['pending', 'running'] } },
-      data: { status: 'cancelled', completedAt: now },
-    });
-    if (count === 0) return;
+    if ((await transaction.$executeRawUnsafe(cancelUnfinished, replayId, now)) === 0) return;
     await publishCommand(
       transaction,
       'subscription.replay_cancelled',
