@@ -16,6 +16,7 @@ import { paths } from '../src/machine/paths.ts';
 import type { Platform } from '../src/platform/platform-file.ts';
 import { readmeCommands } from '../src/test-run/readme-commands.ts';
 import { startTimeOf } from '../src/processes/start-time-of.ts';
+import { operationCases, type OperationCase } from './support/operation-cases.ts';
 import { npmStart, processesOf, untilUp, type Started } from './support/npm-start.ts';
 
 let localDir: string;
@@ -126,6 +127,61 @@ test('50 identical submissions at once make one application and give 50 equal an
   const list = partner(`${platform.applications}/applications?programCode=FIFTY-AT-ONCE`);
   expect((await list.json<{ data: unknown[] }>()).data).toHaveLength(1);
 });
+
+test.each(['through the gateway', 'directly'])(
+  "all ten operations answer as the specification's tables say, %s",
+  async (way) => {
+    const base = {
+      applications:
+        way === 'directly' ? `${platform.services['applications']}/applications/v1` : platform.applications,
+      events: way === 'directly' ? `${platform.services['subscriptions']}/events/v1` : platform.events,
+    };
+    const tokens = new Map<string, string>();
+    for (const { clientId, clientSecret } of platform.clients) {
+      if (clientSecret !== undefined) tokens.set(clientId, await getToken(platform, clientId, clientSecret));
+    }
+    const send = ({ interface: of, method, path, client, headers, json }: OperationCase) =>
+      got(base[of] + path, {
+        method,
+        headers: {
+          ...(client === 'none'
+            ? {}
+            : { authorization: `Bearer ${tokens.get(client) ?? 'nobody.issued.this'}` }),
+          ...headers,
+        },
+        ...(json === undefined ? {} : { json }),
+        throwHttpErrors: false,
+        retry: { limit: 0 },
+      });
+    const make = async (programCode: string, usedKey = crypto.randomUUID() as string): Promise<string> => {
+      const answer = await partner.post(`${base.applications}/applications`, {
+        headers: { 'idempotency-key': usedKey },
+        json: { programCode, channel: 'web', applicantRef: 'ref-1' },
+      });
+      return (JSON.parse(answer.body) as { applicationId: string }).applicationId;
+    };
+    const callbackUrl = 'http://127.0.0.1:9/nobody';
+    const subscribed = await partner.post(`${base.events}/subscriptions`, {
+      json: { eventTypes: ['request.released'], callbackUrl },
+    });
+    const usedKey = crypto.randomUUID();
+    const cases = operationCases({
+      applicationId: await make('TEST-PENDING', usedKey),
+      keptApplicationId: await make('TEST-NO-WITHDRAWAL'),
+      usedKey,
+      subscriptionId: (JSON.parse(subscribed.body) as { subscriptionId: string }).subscriptionId,
+      callbackUrl,
+    });
+    const answers = [];
+    for (const each of cases) {
+      const { statusCode, body, headers } = await send(each);
+      const { code } = (statusCode >= 400 ? JSON.parse(body) : {}) as { code?: string };
+      answers.push({ name: each.name, status: statusCode, code });
+      expect(headers['x-request-id']).toMatch(/^[0-9a-f-]{36}$/);
+    }
+    expect(answers).toEqual(cases.map(({ name, status, code }) => ({ name, status, code })));
+  },
+);
 
 test("the README's commands work as pasted", async () => {
   const commands = readmeCommands(readFileSync(join(paths.root, 'README.md'), 'utf8'), 'Try it')
