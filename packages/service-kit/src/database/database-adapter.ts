@@ -10,11 +10,21 @@ export interface DatabaseOptions {
   statementTimeoutMs?: number;
   /** No statement waits longer for a lock. */
   lockTimeoutMs?: number;
+  /** Further settings of each connection, such as what the planner may use. */
+  settings?: Record<string, string>;
 }
 
 /** The driver adapter of a service's Prisma client: prepared statements by name, and a deadline on everything. */
 export function createDatabaseAdapter(options: DatabaseOptions): PrismaPg {
-  const { url, poolSize, applicationName, statementTimeoutMs = 15_000, lockTimeoutMs = 5_000 } = options;
+  const {
+    url,
+    poolSize,
+    applicationName,
+    statementTimeoutMs = 15_000,
+    lockTimeoutMs = 5_000,
+    settings = {},
+  } = options;
+  const further = Object.entries(settings).map(([name, value]) => ` -c ${name}=${value}`);
   return new PrismaPg(
     {
       connectionString: url,
@@ -25,7 +35,7 @@ export function createDatabaseAdapter(options: DatabaseOptions): PrismaPg {
       idleTimeoutMillis: 60_000,
       keepAlive: true,
       application_name: applicationName,
-      options: `-c statement_timeout=${statementTimeoutMs} -c lock_timeout=${lockTimeoutMs} -c timezone=UTC`,
+      options: `-c statement_timeout=${statementTimeoutMs} -c lock_timeout=${lockTimeoutMs} -c timezone=UTC${further.join('')}`,
     },
     { statementNameGenerator: ({ sql }) => `s${createHash('sha1').update(sql).digest('hex').slice(0, 16)}` },
   );
