@@ -3,7 +3,6 @@ import {
   deliveryDetail,
   errorBody,
   eventFeed,
-  explanation,
   reconciliation,
   type Delivery,
 } from '@assistance/types';
