@@ -1,11 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals';
-import {
-  deliveryDetail,
-  errorBody,
-  eventFeed,
-  reconciliation,
-  type Delivery,
-} from '@assistance/types';
+import { deliveryDetail, errorBody, eventFeed, reconciliation, type Delivery } from '@assistance/types';
 import { newId } from '@assistance/service-kit';
 import { createReceiver, type Receiver } from '@assistance/test-kit';
 import { createLogReader, type LogReader } from './read-log.ts';
