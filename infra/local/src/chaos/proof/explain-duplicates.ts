@@ -13,6 +13,8 @@ export interface Duplicates {
 const unrecordedMs = 2_000;
 /** Of Postgres' own return, where the next disturbance came before all was ready again. */
 const returnMs = 15_000;
+/** A service may take that long to stop. */
+const stopMs = 10_000;
 
 /**
  * Pure. An event comes again only if its delivery was in flight, or answered and not yet recorded, when the dispatcher or
@@ -22,7 +24,7 @@ export function explainDuplicates(
   receptions: Iterable<ReceptionLine[]>,
   disturbances: DisturbanceLine[],
 ): Duplicates {
-  const moments = disturbances.flatMap((disturbance) => momentOf(disturbance) ?? []);
+  const moments = disturbances.flatMap(momentsOf);
   const duplicates: Duplicates = { total: 0, byDisturbance: new Map(), unexplained: [] };
   for (const ofSubscriber of receptions) {
     const lastAt = new Map<string, number>();
@@ -40,12 +42,30 @@ export function explainDuplicates(
   return duplicates;
 }
 
+interface Moment {
+  n: number;
+  from: number;
+  to: number;
+}
+
 /** When a delivery that was answered could not be recorded because of the disturbance. */
-function momentOf(disturbance: DisturbanceLine): { n: number; from: number; to: number } | undefined {
-  const { n, target, kind, startedAt, endedAt, readyAt } = disturbance;
-  const from = startedAt - unrecordedMs;
+function momentsOf({ n, target, kind, startedAt, endedAt, readyAt }: DisturbanceLine): Moment[] {
+  const around = (from: number, to: number): Moment => ({
+    n,
+    from: from - unrecordedMs,
+    to: to + unrecordedMs,
+  });
   // While the database is away deliveries go on for as long as the lease lasts, and nothing is recorded.
-  if (target === 'postgres') return { n, from, to: (readyAt ?? endedAt + returnMs) + unrecordedMs };
-  if (!target.startsWith('webhook-dispatcher')) return undefined;
-  return { n, from, to: (kind === 'kill' ? startedAt : endedAt) + unrecordedMs };
+  if (target === 'postgres') return [around(startedAt, readyAt ?? endedAt + returnMs)];
+  if (!target.startsWith('webhook-dispatcher')) return [];
+  switch (kind) {
+    case 'kill':
+      return [around(startedAt, startedAt)];
+    case 'freeze':
+      return [around(startedAt, startedAt), around(endedAt, endedAt)];
+    case 'hold':
+      return [around(startedAt, startedAt + stopMs)];
+    default:
+      return kind satisfies never;
+  }
 }
