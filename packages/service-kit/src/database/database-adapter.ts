@@ -31,6 +31,7 @@ export function createDatabaseAdapter(options: DatabaseOptions): PrismaPg {
       max: poolSize,
       connectionTimeoutMillis: 3_000,
       // The server keeps its own deadlines only while it lives; a frozen one, or a dead way to it, is given up here.
+      query_timeout: statementTimeoutMs + 2_000,
       idleTimeoutMillis: 60_000,
       keepAlive: true,
       application_name: applicationName,
