@@ -22,6 +22,7 @@ import {
 import { createApp } from './app.ts';
 import { config, deliverySettings } from './config.ts';
 import { createDispatcherMetrics } from './dispatcher-metrics.ts';
+import { LaneDelivery } from './lanes/deliver-lanes.ts';
 import { createLaneCommandFollower } from './lanes/follow-lane-commands.ts';
 import { createHandOver } from './lanes/hand-over.ts';
 import { LaneOwner } from './lanes/lane-owner.ts';
@@ -61,19 +62,21 @@ const leases: ShardLeases = new ShardLeases({
   onAcquired: (lease) => owner.take(lease),
   onReleasing: (lease) => owner.letGo(lease),
 });
-const owner: LaneOwner = new LaneOwner({
+const delivery: LaneDelivery = new LaneDelivery({
   sql: prisma,
   leases,
-  keyRing: createKeyRing(env.KEY_RING),
   sender,
   settings: deliverySettings(env),
   metrics: createDispatcherMetrics(metrics),
   log,
   onReported: () => relay.wake(),
+  onLost: (shards) => shards.forEach((shard) => owner.lose(shard)),
 });
+const keyRing = createKeyRing(env.KEY_RING);
+const owner: LaneOwner = new LaneOwner({ sql: prisma, leases, delivery, keyRing, sender, log });
 const handOver = createHandOver({ sql: prisma, owner, log });
 const laneCommands = createLaneCommandFollower({ sql: prisma, leases, owner, log });
-const replayProgress = createReplayProgress({ sql: prisma, owner, log });
+const replayProgress = createReplayProgress({ sql: prisma, owner, recorder: delivery.recorder, log });
 const notifications = createNotificationWatch({
   databaseUrl: env.DATABASE_URL,
   onNotification: (channel) => (channel === 'log' ? handOver.wake() : laneCommands.wake()),
@@ -134,7 +137,7 @@ await runService({
     publisher,
     relay,
     { name: 'webhook-sender', start: () => undefined, stop: () => sender.close() },
-    owner,
+    delivery,
     leases,
     handOver,
     laneCommands,

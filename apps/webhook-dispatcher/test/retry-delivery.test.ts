@@ -132,6 +132,11 @@ test.each([
   await retry(newest!);
   await receiver.waitFor(({ headers }) => headers['webhook-id'] === newest!.eventId);
   await retry(newest!);
+  // All but the first have found it in flight: later they would ask for one more.
+  const { subscriptionId } = record;
+  await waitUntil(
+    async () => (await surroundings.prisma.laneCommand.count({ where: { subscriptionId } })) === 1,
+  );
   release();
   await receiver.waitForCount(count);
   await waitUntil(async () => (await log.list(`${of}&status=pending`)).data.length === 0);

@@ -1,88 +1,43 @@
-import { topics, type SubscriptionReportData } from '@assistance/types';
-import {
-  cloudEventOf,
-  newId,
-  structuredRecord,
-  type KeyRing,
-  type Lease,
-  type Logger,
-  type Part,
-  type ShardLeases,
-  type Sql,
-} from '@assistance/service-kit';
-import type { DeliverySettings } from '../config.ts';
+import type { KeyRing, Lease, Logger, ShardLeases, Sql } from '@assistance/service-kit';
 import type { LogEvent } from '../log/event-log.ts';
-import type { AttemptOutcome } from '../sending/attempt-outcome.ts';
 import type { WebhookSender } from '../sending/send-webhook.ts';
-import type { DispatcherMetrics } from '../dispatcher-metrics.ts';
-import { stepAfter, stepByHand } from './delivery-step.ts';
+import type { LaneDelivery } from './deliver-lanes.ts';
 import { joinSpans } from './join-spans.ts';
-import { freshJudgement, judgeAfter } from './judge-subscription.ts';
-import type { Job, Lane } from './lane.ts';
+import { freshJudgement } from './judge-subscription.ts';
+import type { Lane } from './lane.ts';
 import { loadShards, loadSubscription } from './load-lanes.ts';
 import { prepareRetry } from './prepare-retry.ts';
-import { readDue, readHeldSubjects, readPortion, releaseAllSubjects, releaseSubject } from './read-lane.ts';
-import { OutcomeRecorder } from './record-outcomes.ts';
-import type { SubscriptionLanes } from './subscription-lanes.ts';
+import { readHeldSubjects, releaseAllSubjects, releaseSubject } from './read-lane.ts';
+import { keyOf, type SubscriptionLanes } from './subscription-lanes.ts';
 
-const TICK_MS = 20;
-const DUE_PORTION = 32;
 const LET_GO_MS = 1_000;
 const RELOAD_MS = 500;
 
 export interface LaneOwnerOptions {
   sql: Sql;
   leases: ShardLeases;
+  delivery: LaneDelivery;
   keyRing: KeyRing;
   sender: WebhookSender;
-  settings: DeliverySettings;
-  metrics: DispatcherMetrics;
   log: Logger;
-  /** Outbox rows were committed. */
-  onReported: () => void;
-  now?: () => number;
-  random?: () => number;
 }
 
 /**
- * Owns the lanes of the shards that this instance has leased: takes new events, begins deliveries, has their outcomes
- * recorded, and sees to what is due again. Everything that decides is in `Lane`, `SubscriptionLanes`, `judgeAfter` and
- * `stepAfter`; here it meets the network and the database.
+ * Knows the lanes of the shards that this instance has leased: loads them, gives them the new events of the log, applies
+ * what their owners say, and lets go of them. Their delivery is `LaneDelivery`'s.
  */
-export class LaneOwner implements Part {
-  readonly name = 'lane-owner';
+export class LaneOwner {
   private readonly options: LaneOwnerOptions;
-  private readonly now: () => number;
-  private readonly random: () => number;
-  private readonly recorder: OutcomeRecorder;
+  private readonly delivery: LaneDelivery;
   private readonly subscriptions = new Map<string, SubscriptionLanes>();
   private readonly takers = new Map<string, Map<Lane, SubscriptionLanes>>();
-  private readonly stalled = new Set<SubscriptionLanes>();
-  private readonly timed = new Map<SubscriptionLanes, number>();
   private acquired: number[] = [];
-  private timer: NodeJS.Timeout | undefined;
+  /** Loads follow one another, and what an owner said is applied after them: an old picture never replaces a new one. */
+  private loading: Promise<void> = Promise.resolve();
 
   constructor(options: LaneOwnerOptions) {
     this.options = options;
-    this.now = options.now ?? Date.now;
-    this.random = options.random ?? Math.random;
-    this.recorder = new OutcomeRecorder({
-      sql: options.sql,
-      leases: options.leases,
-      log: options.log,
-      onLost: (shards) => shards.forEach((shard) => this.lose(shard)),
-      onRecorded: (subscriptions) => this.pumpAfterRecording(subscriptions),
-      onReported: options.onReported,
-    });
-  }
-
-  start(): void {
-    this.timer = setInterval(() => this.pumpDue(), TICK_MS);
-  }
-
-  async stop(): Promise<void> {
-    await this.recorder.drain();
-    clearInterval(this.timer);
+    this.delivery = options.delivery;
   }
 
   /** The subscriptions whose replays have something to tell. */
@@ -90,23 +45,20 @@ export class LaneOwner implements Part {
     return this.subscriptions.values();
   }
 
-  get recording(): OutcomeRecorder {
-    return this.recorder;
-  }
-
   /** Shards are now this instance's: their lanes are loaded together. */
   take({ shard }: Lease): void {
     this.acquired.push(shard);
-    if (this.acquired.length === 1) queueMicrotask(() => void this.loadAcquired());
+    if (this.acquired.length > 1) return;
+    this.loading = this.loading.then(() => this.loadAcquired());
   }
 
   /** A shard goes to another instance: ends what is under way, within a second, and lets go. */
   async letGo({ shard }: Lease): Promise<void> {
     const mine = [...this.subscriptions.values()].filter((subscription) => subscription.shard === shard);
     for (const subscription of mine) subscription.suspended = true;
-    const overdueAt = this.now() + LET_GO_MS;
-    while (mine.some(({ inFlight }) => inFlight > 0) && this.now() < overdueAt) await delay(10);
-    if (this.options.leases.holds(shard)) await this.recorder.drain();
+    const overdueAt = this.delivery.now() + LET_GO_MS;
+    while (mine.some(({ inFlight }) => inFlight > 0) && this.delivery.now() < overdueAt) await delay(10);
+    if (this.options.leases.holds(shard)) await this.delivery.recorder.drain();
     this.drop(shard);
   }
 
@@ -120,20 +72,21 @@ export class LaneOwner implements Part {
       }
       if (event.onlyLane !== null) this.offerToOne(event, touched);
     }
-    for (const subscription of touched) this.pump(subscription);
+    for (const subscription of touched) this.delivery.pump(subscription);
   }
 
   /** Every lane reads for itself from where it is, as if it had just been loaded. */
   readAnew(): void {
     for (const subscription of this.subscriptions.values()) {
       for (const lane of subscription.lanes()) lane.forgetWaiting();
-      this.pump(subscription);
+      this.delivery.pump(subscription);
     }
   }
 
   /** The mirror learned something of a subscription: applies it to its lanes. */
   async refresh(subscriptionId: string): Promise<void> {
     const { sql } = this.options;
+    await this.loading;
     const known = this.subscriptions.get(subscriptionId);
     if (known !== undefined && (await this.hasNewSpans(known))) await this.quiesce(known);
     await joinSpans(sql, { subscriptionId });
@@ -162,7 +115,7 @@ export class LaneOwner implements Part {
     this.index(known);
     if (leftSubjectOrder) await this.endSubjectOrder(known);
     this.followEpoch(known);
-    this.pump(known);
+    this.delivery.pump(known);
   }
 
   /**
@@ -190,7 +143,7 @@ export class LaneOwner implements Part {
         (job) => {
           if (job === undefined) return settle('done');
           subscription.forced.push(job);
-          this.pump(subscription);
+          this.delivery.pump(subscription);
         },
         (error: unknown) => {
           log.warn({ err: error }, 'retry.not_prepared');
@@ -217,7 +170,7 @@ export class LaneOwner implements Part {
       log.warn({ err: error }, 'lanes.not_loaded');
       await delay(RELOAD_MS);
       this.acquired.push(...shards);
-      await this.loadAcquired();
+      return this.loadAcquired();
     }
   }
 
@@ -227,7 +180,7 @@ export class LaneOwner implements Part {
     this.index(subscription);
     if (subscription.bySubject) for (const lane of subscription.lanes()) await this.loadSubjects(lane);
     this.followEpoch(subscription);
-    this.pump(subscription);
+    this.delivery.pump(subscription);
   }
 
   private drop(shard: number): void {
@@ -239,7 +192,7 @@ export class LaneOwner implements Part {
   }
 
   /** What was not recorded is known only here: if the shard is still this instance's, its lanes are loaded anew. */
-  private lose(shard: number): void {
+  lose(shard: number): void {
     this.drop(shard);
     const epoch = this.options.leases.epochOf(shard);
     if (epoch !== undefined) this.take({ shard, epoch });
@@ -250,8 +203,7 @@ export class LaneOwner implements Part {
     for (const settle of [...subscription.askedByHand.values()]) settle('later');
     for (const lane of subscription.lanes()) lane.forgetWaiting();
     this.subscriptions.delete(subscription.subscriptionId);
-    this.timed.delete(subscription);
-    this.stalled.delete(subscription);
+    this.delivery.forget(subscription);
     this.unindex(subscription);
   }
 
@@ -279,187 +231,17 @@ export class LaneOwner implements Part {
   private followEpoch(subscription: SubscriptionLanes): void {
     const { statusEpoch } = subscription.word;
     if (subscription.judgement.epoch >= statusEpoch) return;
-    const revivedAt = subscription.judgement.judged === 'active' ? null : this.now();
+    const revivedAt = subscription.judgement.judged === 'active' ? null : this.delivery.now();
     subscription.judgement = { ...freshJudgement(statusEpoch), revivedAt };
     if (revivedAt !== null) for (const lane of subscription.lanes()) lane.nextDueAt = revivedAt;
-    this.recorder.addJudgement(subscription);
-  }
-
-  /** Begins what may begin, reads what is wanted, and remembers when to look again. */
-  private pump(subscription: SubscriptionLanes): void {
-    const { leases, settings } = this.options;
-    if (subscription.dropped || subscription.suspended || !leases.holds(subscription.shard)) return;
-    if (subscription.status === 'paused' || subscription.status === 'deleted') {
-      for (const lane of subscription.lanes()) lane.forgetWaiting();
-      this.timed.delete(subscription);
-      return;
-    }
-    const now = this.now();
-    if (subscription.bySubject) this.recordBlocked(subscription);
-    if (this.recorder.isFull) {
-      this.stalled.add(subscription);
-      return;
-    }
-    for (let job = subscription.next(now, settings.laneConcurrency); job !== undefined;) {
-      this.begin(subscription, job);
-      job = subscription.next(now, settings.laneConcurrency);
-    }
-    for (const lane of subscription.lanes()) this.feed(subscription, lane, now);
-    this.remember(subscription, now);
-  }
-
-  private begin(subscription: SubscriptionLanes, job: Job): void {
-    const { sender, metrics } = this.options;
-    subscription.began(job);
-    metrics.inFlight.inc();
-    const startedAt = performance.now();
-    const attemptedAt = new Date(this.now());
-    const { statusEpoch, target } = subscription.word;
-    const signature = subscription.sign(attemptedAt.getTime())({
-      id: job.event.webhookId,
-      body: job.event.body,
-      timestampSeconds: Math.floor(attemptedAt.getTime() / 1000),
-    });
-    sender.send(
-      { target, signature, replayId: job.lane.replay?.replayId, body: job.event.body },
-      (outcome) => {
-        const durationMs = performance.now() - startedAt;
-        metrics.inFlight.dec();
-        metrics.attempted(outcome, durationMs);
-        this.finish(subscription, job, {
-          attemptedAt,
-          durationMs: Math.round(durationMs),
-          outcome,
-          statusEpoch,
-        });
-      },
-    );
-  }
-
-  private finish(
-    subscription: SubscriptionLanes,
-    job: Job,
-    attempt: { attemptedAt: Date; durationMs: number; outcome: AttemptOutcome; statusEpoch: number },
-  ): void {
-    const { settings, log } = this.options;
-    const { lane, event, tried, fresh, byHand } = job;
-    subscription.ended(job);
-    if (subscription.dropped) return;
-    const { outcome, attemptedAt, durationMs } = attempt;
-    const now = this.now();
-    const before = subscription.judgement;
-    // What came of the address before the owner changed it says nothing of the present one.
-    const after = attempt.statusEpoch === before.epoch ? judgeAfter(before, outcome, settings, now) : before;
-    subscription.judgement = after;
-    const nextStep = stepAfter(tried, outcome, { before, after }, settings, now, this.random);
-    const step = byHand === undefined ? nextStep : stepByHand(byHand, nextStep);
-    const inSubjectOrder = subscription.bySubject && byHand?.aside !== true;
-    const attemptNumber = tried.attempts + 1;
-    if (step.state === 'delivered') {
-      lane.newlyDelivered += 1;
-      if (lane.replay !== null) forget(subscription.live, event.seq);
-    }
-    if (inSubjectOrder) {
-      lane.heldSubjects.set(event.subject, step.state === 'retry' ? 'retrying' : 'in_flight');
-    }
-    this.recorder.add({
-      subscription,
-      lane,
-      seq: event.seq,
-      subject: event.subject,
-      fresh,
-      attempt: { attemptNumber, attemptedAt, durationMs, outcome },
-      step,
-      onRecorded: () => {
-        if (step.state === 'retry') lane.nextDueAt = Math.min(lane.nextDueAt, step.dueAt);
-        else if (inSubjectOrder) void this.release(subscription, lane, event.subject);
-        if (byHand !== undefined) subscription.askedByHand.get(keyOf(lane.laneNo, event.seq))?.('done');
-      },
-    });
-    const fields = {
-      subscriptionId: subscription.subscriptionId,
-      eventId: event.webhookId,
-      attemptNumber,
-      durationMs,
-    };
-    if (outcome.kind === 'succeeded')
-      log.debug({ ...fields, status: outcome.responseStatus }, 'delivery.attempted');
-    else
-      log.info(
-        { ...fields, reason: outcome.reason, status: outcome.responseStatus, next: step.state },
-        'delivery.attempted',
-      );
-    if (after.judged !== before.judged) this.judgementChanged(subscription, now);
-    this.pump(subscription);
-  }
-
-  private judgementChanged(subscription: SubscriptionLanes, now: number): void {
-    const { judgement, subscriptionId } = subscription;
-    subscription.reportNumber += 1;
-    const data: SubscriptionReportData<'subscription.status_judged'> = {
-      subscriptionId,
-      statusEpoch: judgement.epoch,
-      number: subscription.reportNumber,
-      status: judgement.judged,
-      reason:
-        judgement.reason === null
-          ? null
-          : { code: judgement.reason.code, since: new Date(judgement.reason.since).toISOString() },
-    };
-    const report = cloudEventOf({
-      id: newId('evt'),
-      source: '/webhook-dispatcher',
-      type: 'subscription.status_judged',
-      subject: subscriptionId,
-      time: new Date(now),
-      data,
-    });
-    this.recorder.addReport({ subscription, record: structuredRecord(topics.report.name, report) });
-    this.options.log.info(
-      { subscriptionId, status: judgement.judged, reason: data.reason?.code },
-      'subscription.judged',
-    );
-    if (judgement.revivedAt === now) for (const lane of subscription.lanes()) lane.nextDueAt = now;
-  }
-
-  /** With order per subject: what is behind a delivery that waits for its next attempt is recorded, and the lane goes on. */
-  private recordBlocked(subscription: SubscriptionLanes): void {
-    for (const lane of subscription.lanes()) {
-      for (const { seq, subject } of lane.takeBlocked()) {
-        this.recorder.add({
-          subscription,
-          lane,
-          seq,
-          subject,
-          fresh: true,
-          attempt: null,
-          step: { state: 'blocked', attempts: 0, counted: 0 },
-        });
-      }
-    }
-  }
-
-  private async release(subscription: SubscriptionLanes, lane: Lane, subject: string): Promise<void> {
-    try {
-      if (await releaseSubject(this.options.sql, lane, subject)) {
-        lane.heldSubjects.set(subject, 'retrying');
-        lane.nextDueAt = this.now();
-      } else {
-        lane.heldSubjects.delete(subject);
-      }
-      this.pump(subscription);
-    } catch (error) {
-      this.options.log.warn({ err: error }, 'lane.release_failed');
-      await delay(RELOAD_MS);
-      if (!subscription.dropped) await this.release(subscription, lane, subject);
-    }
+    this.delivery.recorder.addJudgement(subscription);
   }
 
   private async loadSubjects(lane: Lane): Promise<void> {
     for (const { subject, hasHead } of await readHeldSubjects(this.options.sql, lane)) {
       if (hasHead || (await releaseSubject(this.options.sql, lane, subject))) {
         lane.heldSubjects.set(subject, 'retrying');
-        lane.nextDueAt = this.now();
+        lane.nextDueAt = this.delivery.now();
       }
     }
   }
@@ -468,90 +250,8 @@ export class LaneOwner implements Part {
     for (const lane of subscription.lanes()) {
       lane.heldSubjects.clear();
       await releaseAllSubjects(this.options.sql, lane);
-      lane.nextDueAt = this.now();
+      lane.nextDueAt = this.delivery.now();
     }
-  }
-
-  /** Reads on for a lane that is behind, and what is due again. */
-  private feed(subscription: SubscriptionLanes, lane: Lane, now: number): void {
-    const after = lane.wantsToRead();
-    if (after !== undefined) void this.readOn(subscription, lane, after);
-    const { status } = subscription;
-    const wantsProbe =
-      status === 'failing' &&
-      subscription.inFlight === 0 &&
-      subscription.maySend(now) &&
-      subscription.lanes().every((each) => !each.behind && !each.hasJob());
-    const wantsDue = status === 'active' && lane.retries.length === 0 && lane.nextDueAt <= now;
-    if (!lane.loadingDue && (wantsProbe || wantsDue)) void this.loadDue(subscription, lane, wantsProbe);
-  }
-
-  private async readOn(subscription: SubscriptionLanes, lane: Lane, after: number): Promise<void> {
-    const reading = lane.beginRead();
-    try {
-      const { events, complete } = await readPortion(this.options.sql, lane, subscription.live.laneNo, after);
-      lane.endRead(reading, events, complete);
-    } catch (error) {
-      this.options.log.warn({ err: error }, 'lane.read_failed');
-      await delay(RELOAD_MS);
-      lane.abandonRead(reading);
-    }
-    this.pump(subscription);
-  }
-
-  private async loadDue(subscription: SubscriptionLanes, lane: Lane, probe: boolean): Promise<void> {
-    lane.loadingDue = true;
-    try {
-      const { revivedAt } = subscription.judgement;
-      const { jobs, nextDueAt } = await readDue(this.options.sql, lane, {
-        now: new Date(this.now()),
-        revivedAt: revivedAt === null ? null : new Date(revivedAt),
-        limit: probe ? 1 : DUE_PORTION,
-        probe,
-      });
-      const isNew = ({ event }: Job): boolean =>
-        !lane.busy.has(event.seq) && !subscription.forced.some((forced) => forced.event.seq === event.seq);
-      lane.retries.push(...jobs.filter(isNew));
-      lane.nextDueAt = nextDueAt;
-      if (probe && jobs.length === 0) return;
-    } catch (error) {
-      this.options.log.warn({ err: error }, 'lane.due_read_failed');
-      await delay(RELOAD_MS);
-    } finally {
-      lane.loadingDue = false;
-    }
-    this.pump(subscription);
-  }
-
-  /** What is under way pumps when it ends; here is noted what only time brings. */
-  private remember(subscription: SubscriptionLanes, now: number): void {
-    const { holdUntil } = subscription.judgement;
-    const dueAts = subscription.lanes().map((lane) => {
-      if (lane.hasJob()) return now;
-      return subscription.status === 'active' && !lane.loadingDue ? lane.nextDueAt : Infinity;
-    });
-    const heldUntil = holdUntil !== null && holdUntil > now ? holdUntil : 0;
-    const probes = subscription.status === 'failing' && subscription.inFlight === 0;
-    const wakeAt = Math.max(heldUntil, probes && heldUntil > 0 ? 0 : Math.min(...dueAts));
-    if (wakeAt === Infinity || (wakeAt <= now && subscription.inFlight > 0)) this.timed.delete(subscription);
-    else this.timed.set(subscription, wakeAt);
-  }
-
-  private pumpDue(): void {
-    const now = this.now();
-    const due = [...this.timed].filter(([, wakeAt]) => wakeAt <= now);
-    for (const [subscription] of due) {
-      this.timed.delete(subscription);
-      this.pump(subscription);
-    }
-  }
-
-  private pumpAfterRecording(subscriptions: Set<SubscriptionLanes>): void {
-    for (const subscription of subscriptions) this.pump(subscription);
-    if (this.recorder.isFull) return;
-    const stalled = [...this.stalled];
-    this.stalled.clear();
-    for (const subscription of stalled) this.pump(subscription);
   }
 
   private async hasNewSpans({ live }: SubscriptionLanes): Promise<boolean> {
@@ -566,17 +266,9 @@ export class LaneOwner implements Part {
   private async quiesce(subscription: SubscriptionLanes): Promise<void> {
     subscription.suspended = true;
     while (subscription.inFlight > 0 && !subscription.dropped) await delay(10);
-    await this.recorder.drain();
+    await this.delivery.recorder.drain();
   }
 }
-
-/** A success in a replay settles the original: it is not sent again from the live lane. */
-function forget(live: Lane, seq: number): void {
-  const index = live.retries.findIndex(({ event }) => event.seq === seq);
-  if (index !== -1) live.retries.splice(index, 1);
-}
-
-const keyOf = (laneNo: number, seq: number): string => `${laneNo}.${seq}`;
 
 const isLive = async (sql: Sql, subscriptionId: string): Promise<boolean> => {
   const rows = await sql.$queryRawUnsafe<unknown[]>(

@@ -65,6 +65,8 @@ export class Lane {
   readonly retries: Job[] = [];
   /** Positions that are being sent, or were sent and are not yet recorded. */
   readonly busy = new Set<number>();
+  /** Positions in flight here that a replay has delivered meanwhile. */
+  readonly settledElsewhere = new Set<number>();
   /** With order per subject: subjects of which a delivery is in flight, or waits for its next attempt. */
   readonly heldSubjects = new Map<string, 'in_flight' | 'retrying'>();
 

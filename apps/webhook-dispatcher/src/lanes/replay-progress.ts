@@ -10,14 +10,20 @@ import {
 } from '@assistance/service-kit';
 import type { LaneOwner } from './lane-owner.ts';
 import type { Lane } from './lane.ts';
+import type { OutcomeRecorder } from './record-outcomes.ts';
 import { countReplay } from './read-lane.ts';
 import type { SubscriptionLanes } from './subscription-lanes.ts';
 
 const EVERY_MS = 1_000;
 
 /** Tells the owners of replays how far they are, once a second while something changes, and when they are done. */
-export function createReplayProgress(options: { sql: Sql; owner: LaneOwner; log: Logger }): Part {
-  const { sql, owner, log } = options;
+export function createReplayProgress(options: {
+  sql: Sql;
+  owner: LaneOwner;
+  recorder: OutcomeRecorder;
+  log: Logger;
+}): Part {
+  const { sql, owner, recorder, log } = options;
   const told = new WeakMap<Lane, string>();
   const loop = new PollLoop({
     name: 'replay-progress',
@@ -58,13 +64,13 @@ export function createReplayProgress(options: { sql: Sql; owner: LaneOwner; log:
       time: now,
       data,
     });
-    owner.recording.addChange({
+    recorder.addChange({
       subscription,
       lane,
       state: completed ? 'completed' : null,
       matched: progress.matched,
     });
-    owner.recording.addReport({ subscription, record: structuredRecord(topics.report.name, report) });
+    recorder.addReport({ subscription, record: structuredRecord(topics.report.name, report) });
     if (completed) subscription.replays.delete(lane.laneNo);
   }
 }

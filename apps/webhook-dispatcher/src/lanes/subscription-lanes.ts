@@ -164,3 +164,6 @@ export class SubscriptionLanes {
     return undefined;
   }
 }
+
+/** Names one delivery of a subscription. */
+export const keyOf = (laneNo: number, seq: number): string => `${laneNo}.${seq}`;
