@@ -21,12 +21,12 @@ function start(parts: string[], env: Record<string, string> = {}): Process {
   const said: string[] = [];
   const child = fork('test/support/service-process.ts', parts, {
     execArgv: ['--conditions=source'],
-    env: { PATH: process.env['PATH'], ...env } as Record<string, string>,
+    env: { PATH: process.env['PATH'], ...env },
     stdio: 'ignore',
     serialization: 'json',
   });
   children.push(child);
-  child.on('message', (message) => said.push(String(message)));
+  child.on('message', (message) => said.push(message as string));
   const ended = once(child, 'exit').then(([code, signal]) => (code ?? signal) as number | string);
   return {
     said,

@@ -17,7 +17,8 @@ function replaceAddress(address: string, port: number): Transform {
     transform(chunk: Buffer, _encoding, done) {
       pending = Buffer.concat([pending, chunk]);
       // Each answer is its length in four bytes, and then so many.
-      for (let end = 4; pending.length >= 4 && pending.length >= (end = 4 + pending.readInt32BE());) {
+      while (pending.length >= 4 && pending.length >= 4 + pending.readInt32BE()) {
+        const end = 4 + pending.readInt32BE();
         const answer = pending.subarray(0, end);
         for (let at = answer.indexOf(told); at >= 0; at = answer.indexOf(told, at)) replaced.copy(answer, at);
         this.push(answer);

@@ -53,7 +53,7 @@ export async function createTcpProxy({
     }
     caller.on('data', (chunk) => callee.write(chunk));
     if (answersThrough === undefined) callee.on('data', (chunk) => caller.write(chunk));
-    else callee.pipe(answersThrough(port)).on('data', (chunk) => caller.write(chunk));
+    else callee.pipe(answersThrough(port)).on('data', (chunk: Buffer) => caller.write(chunk));
     if (hanging) for (const socket of [caller, callee]) socket.pause();
   };
   const open = async (): Promise<void> => {

@@ -67,7 +67,7 @@ export function createIssuerKeys({
     return opening;
   }
 
-  const areKnown = (): boolean => cache.uat !== undefined && Date.now() <= cache.uat + TRUST_MS;
+  const areKnown = (): boolean => cache.uat !== undefined && Date.now() <= Number(cache.uat) + TRUST_MS;
 
   /** Only a key that is known: that another is not among them says nothing while the issuer is silent. */
   async function recall(header: JWTHeaderParameters, outage: unknown) {
