@@ -60,7 +60,7 @@ test('a creation whose connection breaks before the commit leaves nothing, not e
   });
   const waiting = `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
   const creation = caller('POST', '/subscriptions', wanted);
-  await waitUntil(async () => ((await api.prisma.$queryRawUnsafe(waiting)) as unknown[]).length === 1);
+  await waitUntil(async () => (await api.prisma.$queryRawUnsafe<unknown[]>(waiting)).length === 1);
   await proxy.cut();
   expect((await creation).statusCode).toBe(503);
   held.resolve();
