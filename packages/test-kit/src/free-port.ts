@@ -6,10 +6,15 @@ import { createServer } from 'node:net';
 const lowest = 20_000;
 const highest = 32_000;
 
-/** A port on which nothing listens. */
+/** Those that were given out here; who got one may not listen yet. */
+const given = new Set<number>();
+
+/** A port on which nothing listens, never the same twice. */
 export async function freePort(): Promise<number> {
   for (let attempt = 0; attempt < 100; attempt++) {
     const port = randomInt(lowest, highest);
+    if (given.has(port)) continue;
+    given.add(port);
     const server = createServer().listen(port);
     try {
       await once(server, 'listening');

@@ -5,6 +5,7 @@ export { testKafka, type TestKafka } from './test-kafka.ts';
 export { waitUntil, type WaitOptions } from './wait-until.ts';
 export { createKafkaProxy } from './create-kafka-proxy.ts';
 export { createTcpProxy, type TcpProxy, type TcpProxyOptions } from './create-tcp-proxy.ts';
+export { createWays, type Ways } from './create-ways.ts';
 export { freePort } from './free-port.ts';
 export { holdStatements, type Hold, type HoldOptions } from './hold-statements.ts';
 export {
