@@ -5,6 +5,8 @@ import type { Topic } from '@assistance/types';
 const { ConfigResourceTypes } = kafkajs;
 
 const DAY_MS = 86_400_000;
+const LEADERS_MS = 15_000;
+const ASK_AGAIN_MS = 50;
 
 export interface ProvisionOptions {
   kafka: Kafka;
@@ -25,8 +27,8 @@ export async function provisionTopics(options: ProvisionOptions): Promise<void> 
     const present = topics.filter((topic) => existing.has(topicPrefix + topic.name));
     if (missing.length > 0) {
       await admin.createTopics({
-        waitForLeaders: true,
-        timeout: 15_000,
+        waitForLeaders: false,
+        timeout: LEADERS_MS,
         topics: missing.map((topic) => ({
           topic: topicPrefix + topic.name,
           numPartitions: partitions,
@@ -34,6 +36,10 @@ export async function provisionTopics(options: ProvisionOptions): Promise<void> 
           configEntries: topicConfig(topic, replicationFactor),
         })),
       });
+      await untilLed(
+        admin,
+        missing.map((topic) => topicPrefix + topic.name),
+      );
     }
     if (present.length > 0) {
       await admin.alterConfigs({
@@ -47,6 +53,23 @@ export async function provisionTopics(options: ProvisionOptions): Promise<void> 
     }
   } finally {
     await admin.disconnect();
+  }
+}
+
+/**
+ * Until every partition has a leader. KafkaJS's own wait gives up on a broker that has not heard of the topic yet.
+ */
+async function untilLed(admin: ReturnType<Kafka['admin']>, names: string[]): Promise<void> {
+  const deadline = performance.now() + LEADERS_MS;
+  for (;;) {
+    try {
+      const { topics } = await admin.fetchTopicMetadata({ topics: names });
+      if (topics.every(({ partitions }) => partitions.every(({ leader }) => leader >= 0))) return;
+    } catch (error) {
+      if (performance.now() > deadline) throw error;
+    }
+    if (performance.now() > deadline) throw new Error('Kafka chose no leaders for the new topics');
+    await new Promise((resolve) => setTimeout(resolve, ASK_AGAIN_MS));
   }
 }
 
