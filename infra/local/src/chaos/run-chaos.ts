@@ -16,6 +16,7 @@ import { openRun, runFiles, type Run } from './run-folder.ts';
 
 /** Exit code 0 when everything holds. When it is broken off, what was done is kept and can be continued. */
 export async function runChaos(settings: ChaosSettings, signal: AbortSignal): Promise<number> {
+  const startedAt = Date.now();
   const { folder, run } = await openRun(settings);
   const shown = relative(paths.root, folder);
   console.log(
@@ -34,7 +35,12 @@ export async function runChaos(settings: ChaosSettings, signal: AbortSignal): Pr
   showProof(proof);
   keepResult(settings, run, proof, good);
   if (good) rmSync(runFiles(folder).platform, { recursive: true, force: true });
-  console.log(good ? 'All of it holds.' : `It does not hold. Logs and data: ${runFiles(folder).platform}`);
+  const minutes = ((Date.now() - startedAt) / 60_000).toFixed(1);
+  console.log(
+    good
+      ? `All of it holds, after ${minutes} minutes.`
+      : `It does not hold. Logs and data: ${runFiles(folder).platform}`,
+  );
   return good ? 0 : 1;
 }
 
