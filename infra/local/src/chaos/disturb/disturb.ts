@@ -26,7 +26,7 @@ export async function disturb(options: {
   if (disturbance.aimed) await untilSomethingIsHit();
   const inFlight = options.inFlight();
   const startedAt = Date.now();
-  if (kind === 'kill') sendSignal(pid, 'SIGKILL');
+  if (kind === 'kill') await kill();
   else if (kind === 'freeze') await freeze();
   else await hold();
   return {
@@ -38,6 +38,12 @@ export async function disturb(options: {
   async function untilSomethingIsHit(): Promise<void> {
     const giveUpAt = Date.now() + aimForMs;
     while (hitBy(target, options.inFlight()) === 0 && Date.now() < giveUpAt) await sleep(lookEveryMs);
+  }
+
+  /** Until the supervisor knows of it: from then on its absence shows. */
+  async function kill(): Promise<void> {
+    sendSignal(pid, 'SIGKILL');
+    while (victim.processes()[target] === pid) await sleep(10, undefined, { signal });
   }
 
   async function freeze(): Promise<void> {
