@@ -1,0 +1,187 @@
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { topics, type ReplayMode } from '@assistance/types';
+import { cloudEventOf, newId, structuredRecord } from '@assistance/service-kit';
+import { createReceiver, waitUntil, type Receiver } from '@assistance/test-kit';
+import {
+  createSurroundings,
+  startDispatcher,
+  type Dispatcher,
+  type Subscribed,
+  type Surroundings,
+} from './start-dispatcher.ts';
+
+let surroundings: Surroundings;
+let dispatcher: Dispatcher;
+let receiver: Receiver;
+const environment = { RETRY_BASE_MS: '20', RETRY_MAX_ATTEMPTS: '1', FAILING_AFTER_MS: '3600000' };
+
+beforeAll(async () => {
+  surroundings = await createSurroundings();
+  dispatcher = await startDispatcher(surroundings, environment);
+}, 60_000);
+
+afterAll(async () => {
+  await dispatcher?.stop();
+  await surroundings?.close();
+}, 30_000);
+
+beforeEach(async () => {
+  receiver = await createReceiver();
+});
+
+afterEach(() => receiver.close());
+
+async function command(type: string, { record }: Subscribed, data: Record<string, unknown>): Promise<void> {
+  const { subscriptionId, version } = record;
+  const event = cloudEventOf({
+    id: newId('evt'),
+    source: '/subscriptions',
+    type,
+    subject: subscriptionId,
+    time: new Date(),
+    data: { subscriptionId, version, ...data },
+  });
+  await surroundings.publisher.publish([structuredRecord(topics.command.name, event)]);
+}
+
+async function requestReplay(
+  of: Subscribed,
+  mode: ReplayMode,
+  since = new Date(Date.now() - 60_000),
+): Promise<string> {
+  const replayId = newId('rep');
+  const requestedAt = new Date().toISOString();
+  await command('subscription.replay_requested', of, {
+    replayId,
+    since: since.toISOString(),
+    mode,
+    requestedAt,
+  });
+  return replayId;
+}
+
+const replayed = (replayId: string): string[] =>
+  receiver.received
+    .filter(({ headers }) => headers['x-service-replay'] === replayId)
+    .map(({ headers }) => String(headers['webhook-id']));
+
+/** The last report about a replay, once it says that it is completed. */
+const completion = (replayId: string) =>
+  waitUntil(
+    async () => {
+      const reports = (await surroundings.reports()).filter(({ data }) => data['replayId'] === replayId);
+      return reports.findLast(({ data }) => data['status'] === 'completed')?.data;
+    },
+    { timeoutMs: 15_000, intervalMs: 300 },
+  );
+
+/** Events that only this test's subscription is told of: it begins with them. */
+async function subscribeAndDeliver(
+  count: number,
+): Promise<{ subscribed: Subscribed; ids: string[]; since: Date }> {
+  const subscribed = await surroundings.subscribe({ callbackUrl: receiver.url });
+  const since = new Date();
+  const ids = await surroundings.publishEvents(count);
+  await receiver.waitForCount(count);
+  return { subscribed, ids, since };
+}
+
+test('all: each event since then is delivered again, same id and body, marked as a replay; progress is told to the end', async () => {
+  const { subscribed, ids, since } = await subscribeAndDeliver(30);
+  const before = new Map(receiver.received.map(({ headers, body }) => [headers['webhook-id'], body]));
+  const replayId = await requestReplay(subscribed, 'all', since);
+  await waitUntil(() => replayed(replayId).length >= 30);
+  expect(replayed(replayId).sort()).toEqual([...ids].sort());
+  for (const { headers, body } of receiver.received) expect(body).toBe(before.get(headers['webhook-id']));
+  expect((await completion(replayId))['progress']).toEqual({
+    matched: 30,
+    delivered: 30,
+    pending: 0,
+    dead: 0,
+    cancelled: 0,
+    expired: 0,
+  });
+}, 40_000);
+
+test('failed: only what is dead or failed is sent, and its success settles the original', async () => {
+  receiver.respond(({ body }) => ({ status: body.includes('"subject":"sour"') ? 500 : 204 }));
+  const { subscribed, since } = await subscribeAndDeliver(5);
+  const failed = await surroundings.publishEvents(3, { subject: 'sour' });
+  const lane = await surroundings.prisma.lane.findFirstOrThrow({
+    where: { subscriptionId: subscribed.record.subscriptionId },
+  });
+  const { laneNo } = lane;
+  await waitUntil(
+    async () => (await surroundings.prisma.unsettled.count({ where: { laneNo, state: 'dead' } })) === 3,
+  );
+  receiver.respond(() => ({ status: 204 }));
+  const replayId = await requestReplay(subscribed, 'failed', since);
+  expect((await completion(replayId))['progress']).toMatchObject({ matched: 3, delivered: 3, pending: 0 });
+  expect(replayed(replayId).sort()).toEqual([...failed].sort());
+  expect(await surroundings.prisma.unsettled.count({ where: { laneNo } })).toBe(0);
+  expect(await surroundings.prisma.delivery.count({ where: { laneNo } })).toBe(8);
+}, 40_000);
+
+test('missing: what came before the subscription is sent, and nothing that was delivered', async () => {
+  const since = new Date();
+  const early = await surroundings.publishEvents(4);
+  await waitUntil(
+    async () => (await surroundings.prisma.event.count({ where: { webhookId: { in: early } } })) === 4,
+  );
+  const { subscribed, ids } = await subscribeAndDeliver(4);
+  expect(receiver.received.map(({ headers }) => headers['webhook-id']).sort()).toEqual([...ids].sort());
+  const replayId = await requestReplay(subscribed, 'missing', since);
+  await completion(replayId);
+  expect(replayed(replayId).sort()).toEqual([...early].sort());
+}, 40_000);
+
+test('a cancelled replay sends nothing more, and live deliveries go on', async () => {
+  const { subscribed, since } = await subscribeAndDeliver(200);
+  receiver.respond(({ headers }) => ({ delayMs: headers['x-service-replay'] === undefined ? 0 : 150 }));
+  const replayId = await requestReplay(subscribed, 'all', since);
+  await waitUntil(() => replayed(replayId).length >= 8);
+  await command('subscription.replay_cancelled', subscribed, { replayId });
+  await waitUntil(async () => {
+    const lane = await surroundings.prisma.lane.findUniqueOrThrow({ where: { replayId } });
+    const asked = await surroundings.prisma.laneCommand.count({
+      where: { subscriptionId: subscribed.record.subscriptionId },
+    });
+    return lane.state === 'cancelled' && asked === 0;
+  });
+  const atCancel = replayed(replayId).length;
+  const [live] = await surroundings.publishEvents(1);
+  await receiver.waitFor(({ headers }) => headers['webhook-id'] === live);
+  expect(replayed(replayId).length).toBeLessThanOrEqual(atCancel + 8);
+  expect(replayed(replayId).length).toBeLessThan(200);
+}, 40_000);
+
+test('a command that overtakes its subscription is parked, and followed once that is known', async () => {
+  const subscribed = await surroundings.subscribe({ callbackUrl: receiver.url });
+  const since = new Date();
+  const [id] = await surroundings.publishEvents(1);
+  await receiver.waitFor(({ headers }) => headers['webhook-id'] === id);
+  const ahead = { ...subscribed, record: { ...subscribed.record, version: 2 } };
+  const replayId = await requestReplay(ahead, 'all', since);
+  await waitUntil(async () => (await surroundings.prisma.parkedCommand.count()) === 1);
+  expect(replayed(replayId)).toEqual([]);
+  await subscribed.change({});
+  await waitUntil(() => replayed(replayId).includes(id!));
+  expect(await surroundings.prisma.parkedCommand.count()).toBe(0);
+}, 40_000);
+
+test('a replay goes on after a kill, and completes with every event', async () => {
+  const { subscribed, ids, since } = await subscribeAndDeliver(300);
+  receiver.respond(() => ({ delayMs: 20 }));
+  const replayId = await requestReplay(subscribed, 'all', since);
+  await waitUntil(() => replayed(replayId).length >= 40);
+  await dispatcher.kill();
+  receiver.respond(() => ({}));
+  dispatcher = await startDispatcher(surroundings, environment);
+  await waitUntil(() => new Set(replayed(replayId)).size >= ids.length, { timeoutMs: 30_000 });
+  expect((await completion(replayId))['progress']).toMatchObject({
+    matched: 300,
+    delivered: 300,
+    pending: 0,
+  });
+  expect([...new Set(replayed(replayId))].sort()).toEqual([...ids].sort());
+}, 80_000);
