@@ -18,7 +18,7 @@ export function readCloudEvent<Schemas extends Record<string, z.ZodType>>(
   const event = cloudEvent.safeParse(parseJson(record));
   if (!event.success) throw new UnacceptableRecord('the record is not a CloudEvent');
   const { id, type, data } = event.data;
-  const schema = schemas[type];
+  const schema = Object.hasOwn(schemas, type) ? schemas[type] : undefined;
   if (schema === undefined) return undefined;
   const parsed = schema.safeParse(data);
   if (!parsed.success) {
