@@ -56,7 +56,7 @@ export type ErrorDetail = z.infer<typeof errorDetail>;
 export const errorBody = z.object({
   code: z.enum(Object.keys(errorStatus) as [ErrorCode, ...ErrorCode[]]),
   message: z.string(),
-  requestId: z.uuid(),
+  requestId: z.guid(),
   details: z.array(errorDetail).optional(),
 });
 export type ErrorBody = z.infer<typeof errorBody>;
