@@ -100,3 +100,10 @@ test('a duplicate is explained by the death of the dispatcher just after its fir
   expect(unexplained(killed('webhook-dispatcher', 20_000))).toEqual(['d1']);
   expect(unexplained(killed('kafka', 10_500))).toEqual(['d1']);
 });
+
+test('a duplicate is explained by a break of the run just after its first reception, and only then', () => {
+  const twice = [[reception('d1', { at: 100_000 }), reception('d1', { at: 190_000 })]];
+  expect(explainDuplicates(twice, [], [180_000]).unexplained).toEqual([]);
+  const later = [[...twice[0]!.slice(0, 1), reception('d2', { at: 140_000 }), ...twice[0]!.slice(1)]];
+  expect(explainDuplicates(later, [], [180_000]).unexplained).toEqual(['d1']);
+});

@@ -183,6 +183,23 @@ test.each(['through the gateway', 'directly'])(
   },
 );
 
+test('a delegated token is taken only with the evidence of a smart card', async () => {
+  const askAs = async (claims: Record<string, unknown>) => {
+    const { token } = await partner
+      .post(`${platform.sandbox}/tokens`, { json: { claims } })
+      .json<{ token: string }>();
+    return got(`${platform.applications}/applications`, {
+      headers: { authorization: `Bearer ${token}` },
+      throwHttpErrors: false,
+    });
+  };
+  expect((await askAs({})).statusCode).toBe(200);
+  expect((await askAs({ sub: 'user-1', amr: ['sc'] })).statusCode).toBe(200);
+  const refused = await askAs({ sub: 'user-1' });
+  expect(refused.statusCode).toBe(401);
+  expect(refused.headers['www-authenticate']).toContain('error="insufficient_user_authentication"');
+});
+
 test("the README's commands work as pasted", async () => {
   const commands = readmeCommands(readFileSync(join(paths.root, 'README.md'), 'utf8'), 'Try it')
     .replaceAll('http://localhost:8080', platform.gateway)

@@ -14,6 +14,8 @@ const run = z.object({
   seed: z.number().int(),
   instances: z.number().int(),
   port: z.number().int(),
+  /** Of the run and of each part that went on with it, in ms since 1970. */
+  startedAt: z.array(z.number()),
   /** By the name of the subscriber. */
   subscriptions: z.record(z.string(), subscribed),
 });
@@ -35,11 +37,14 @@ export type RunFiles = ReturnType<typeof runFiles>;
 export async function openRun(settings: ChaosSettings): Promise<{ folder: string; run: Run }> {
   const { continued, seed, instances } = settings;
   if (continued !== undefined) {
-    return { folder: continued, run: run.parse(JSON.parse(readFileSync(runFiles(continued).run, 'utf8'))) };
+    const before = run.parse(JSON.parse(readFileSync(runFiles(continued).run, 'utf8')));
+    const goingOn = { ...before, startedAt: [...before.startedAt, Date.now()] };
+    saveRun(continued, goingOn);
+    return { folder: continued, run: goingOn };
   }
   const folder = newFolder(join(settings.folder, `seed-${seed}`));
   const opened: Run = {
-    ...{ seed, instances, subscriptions: {} },
+    ...{ seed, instances, subscriptions: {}, startedAt: [Date.now()] },
     port: settings.port ?? (await freePort()),
   };
   saveRun(folder, opened);

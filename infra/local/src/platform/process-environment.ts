@@ -52,7 +52,12 @@ export function serviceEnvironment(instance: Instance, surroundings: Surrounding
     KAFKA_BROKERS: brokers.join(','),
     TOKEN_AUDIENCE: addresses.audience,
     TOKEN_ISSUERS: JSON.stringify([
-      { issuer: addresses.issuer, jwksUri: `http://127.0.0.1:${settings.port}/auth/jwks` },
+      {
+        issuer: addresses.issuer,
+        jwksUri: `http://127.0.0.1:${settings.port}/auth/jwks`,
+        // Who acts for a user shows that a smart card was used (RFC 8176).
+        requireAmr: ['sc'],
+      },
     ]),
     CURSOR_KEY: secrets.cursorKey,
     KEY_RING: JSON.stringify(

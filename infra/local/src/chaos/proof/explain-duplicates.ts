@@ -15,16 +15,21 @@ const unrecordedMs = 2_000;
 const returnMs = 15_000;
 /** A service may take that long to stop. */
 const stopMs = 10_000;
+/** What a run that was broken off was just doing is not written down. */
+const unwrittenMs = 30_000;
 
 /**
  * Pure. An event comes again only if its delivery was in flight, or answered and not yet recorded, when the dispatcher or
- * its database was struck: each reception that was followed by another must lie in such a moment.
+ * its database was struck, or when the run was broken off, to be gone on with at `goneOnAt`: each reception that was
+ * followed by another must lie in such a moment.
  */
 export function explainDuplicates(
-  receptions: Iterable<ReceptionLine[]>,
+  receptions: ReceptionLine[][],
   disturbances: DisturbanceLine[],
+  goneOnAt: number[] = [],
 ): Duplicates {
-  const moments = disturbances.flatMap(momentsOf);
+  const breaks = goneOnAt.map((to) => breakBefore(to, receptions));
+  const moments = [...breaks, ...disturbances.flatMap(momentsOf)];
   const duplicates: Duplicates = { total: 0, byDisturbance: new Map(), unexplained: [] };
   for (const ofSubscriber of receptions) {
     const lastAt = new Map<string, number>();
@@ -46,6 +51,11 @@ interface Moment {
   n: number;
   from: number;
   to: number;
+}
+
+function breakBefore(to: number, receptions: ReceptionLine[][]): Moment {
+  const last = receptions.map((of) => of.findLast(({ at }) => at < to)?.at ?? 0);
+  return { n: 0, from: Math.max(...last) - unwrittenMs, to };
 }
 
 /** When a delivery that was answered could not be recorded because of the disturbance. */

@@ -30,7 +30,11 @@ export async function prove(options: {
   const expected = expectedEvents(ledger);
   const records = await readRecords(platform.kafka, topicPrefix);
   const listed = await listApplications(caller, platform.applications);
-  const duplicates = explainDuplicates(ledger.receptions.values(), ledger.disturbances);
+  const duplicates = explainDuplicates(
+    [...ledger.receptions.values()],
+    ledger.disturbances,
+    run.startedAt.slice(1),
+  );
   const published = [...ledger.published];
   const counts = Object.entries(subscribers).map(
     ([name, { eventTypes }]) =>
