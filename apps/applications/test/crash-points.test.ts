@@ -108,6 +108,50 @@ async function expectDecidedOnce(applicationId: string): Promise<void> {
   expect(whats.map((each) => each.replace(/^\S+ /, '')).sort()).toEqual(['eligible', 'intake eligible']);
 }
 
+test("after the commit of case management's message, before its offset: it comes again and changes nothing", async () => {
+  const { body } = await submit(caller(), newSubmission());
+  const { applicationId } = body;
+  await isSettled(applicationId);
+  const committed = async (): Promise<number> => {
+    const admin = surroundings.kafka.admin();
+    await admin.connect();
+    const topic = surroundings.topicPrefix + topics.cases.name;
+    const [offsets] = await admin.fetchOffsets({
+      groupId: `${surroundings.topicPrefix}applications`,
+      topics: [topic],
+    });
+    await admin.disconnect();
+    return Number(offsets?.partitions[0]?.offset);
+  };
+  await service.untilReady();
+  expect(await committed()).toBe(-1);
+
+  const held = await hold('audit', 'insert');
+  const producer = surroundings.kafka.producer();
+  await producer.connect();
+  const { key, value, headers, topic } = opened(applicationId, 'case-7');
+  await producer.send({
+    topic: surroundings.topicPrefix + topic,
+    messages: [{ key, value, headers }],
+  });
+  await producer.disconnect();
+  await held.reached();
+  ways.kafka.hang();
+  await held.release();
+  const caseIdOf = async () => (await get(caller(), `applications/${applicationId}`)).body.caseId;
+  await waitUntil(async () => (await caseIdOf()) === 'case-7');
+  await kill();
+  await ways.kafka.cut();
+  await ways.kafka.restore();
+  expect(await committed()).toBe(-1);
+
+  await startAgain();
+  await waitUntil(async () => (await committed()) === 1, { timeoutMs: 30_000, intervalMs: 200 });
+  expect(await caseIdOf()).toBe('case-7');
+  const actions = await prisma.audit.findMany({ where: { applicationId, action: 'case.opened' } });
+  expect(actions).toHaveLength(1);
+}, 90_000);
+
 test('in a submission, before its commit: nothing is kept, nothing was answered, and a repeat is the first', async () => {
   const submission = newSubmission();
   const held = await hold('audit', 'insert');
@@ -198,47 +242,3 @@ test('after publishing, before the delete: it is published again, as the same ev
   await waitUntil(() => heardOf(applicationId).length === 4);
   expect(new Set(heardOf(applicationId).map(({ id }) => id)).size).toBe(2);
 }, 60_000);
-
-test("after the commit of case management's message, before its offset: it comes again and changes nothing", async () => {
-  const { body } = await submit(caller(), newSubmission());
-  const { applicationId } = body;
-  await isSettled(applicationId);
-  const committed = async (): Promise<number> => {
-    const admin = surroundings.kafka.admin();
-    await admin.connect();
-    const topic = surroundings.topicPrefix + topics.cases.name;
-    const [offsets] = await admin.fetchOffsets({
-      groupId: `${surroundings.topicPrefix}applications`,
-      topics: [topic],
-    });
-    await admin.disconnect();
-    return Number(offsets?.partitions[0]?.offset);
-  };
-  await service.untilReady();
-  expect(await committed()).toBe(-1);
-
-  const held = await hold('audit', 'insert');
-  const producer = surroundings.kafka.producer();
-  await producer.connect();
-  const { key, value, headers, topic } = opened(applicationId, 'case-7');
-  await producer.send({
-    topic: surroundings.topicPrefix + topic,
-    messages: [{ key, value, headers }],
-  });
-  await producer.disconnect();
-  await held.reached();
-  ways.kafka.hang();
-  await held.release();
-  const caseIdOf = async () => (await get(caller(), `applications/${applicationId}`)).body.caseId;
-  await waitUntil(async () => (await caseIdOf()) === 'case-7');
-  await kill();
-  await ways.kafka.cut();
-  await ways.kafka.restore();
-  expect(await committed()).toBe(-1);
-
-  await startAgain();
-  await waitUntil(async () => (await committed()) === 1, { timeoutMs: 30_000, intervalMs: 200 });
-  expect(await caseIdOf()).toBe('case-7');
-  const actions = await prisma.audit.findMany({ where: { applicationId, action: 'case.opened' } });
-  expect(actions).toHaveLength(1);
-}, 90_000);
