@@ -2,13 +2,14 @@
 // clone of its own, and looks for what is left behind. MOMENTS (10) and SEED (1) repeat a run.
 import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { seededRandom } from './chaos/seeded-random.ts';
 import { freePort } from './machine/free-port.ts';
 import { paths } from './machine/paths.ts';
+import { processesOf } from './processes/processes-of.ts';
 
 const SECONDS = { toInstall: 25, toStart: 14, toEnd: 20 };
 
@@ -74,19 +75,4 @@ async function restAfter(timeoutMs: number): Promise<string[]> {
     if (rest.length === 0 || performance.now() > deadline) return rest;
     await sleep(100);
   }
-}
-
-/** `<pid> <command line>` of each process that was started in the folder or names it (Linux). */
-function processesOf(folder: string): string[] {
-  const read = (pid: string, file: string): string => {
-    try {
-      return readFileSync(`/proc/${pid}/${file}`, 'utf8').replaceAll('\0', ' ');
-    } catch {
-      return '';
-    }
-  };
-  return readdirSync('/proc')
-    .filter((name) => /^\d+$/.test(name) && Number(name) !== process.pid)
-    .filter((pid) => `${read(pid, 'cmdline')} ${read(pid, 'environ')}`.includes(folder))
-    .map((pid) => `${pid} ${read(pid, 'cmdline')}`);
 }

@@ -17,7 +17,8 @@ import type { Platform } from '../src/platform/platform-file.ts';
 import { readmeCommands } from '../src/test-run/readme-commands.ts';
 import { startTimeOf } from '../src/processes/start-time-of.ts';
 import { operationCases, type OperationCase } from './support/operation-cases.ts';
-import { npmStart, processesOf, untilUp, type Started } from './support/npm-start.ts';
+import { processesOf } from '../src/processes/processes-of.ts';
+import { npmStart, untilUp, type Started } from './support/npm-start.ts';
 
 let localDir: string;
 let port: number;

@@ -1,6 +1,6 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { readdirSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { waitUntil } from '@assistance/test-kit';
 import { paths } from '../../src/machine/paths.ts';
@@ -46,19 +46,4 @@ export async function untilUp(started: Started): Promise<Platform> {
   await waitUntil(() => ended || started.output().includes('The platform is up'), { timeoutMs: 90_000 });
   if (ended) throw new Error(`npm start ended:\n${started.output()}`);
   return started.platform();
-}
-
-/** The processes that have something to do with the folder, by their command line or environment (on Linux). */
-export function processesOf(localDir: string): string[] {
-  const read = (pid: string, file: string) => {
-    try {
-      return readFileSync(`/proc/${pid}/${file}`, 'utf8').replaceAll('\0', ' ');
-    } catch {
-      return ''; // it ended, or there is no /proc
-    }
-  };
-  const pids = process.platform === 'linux' ? readdirSync('/proc').filter((name) => /^\d+$/.test(name)) : [];
-  return pids
-    .filter((pid) => `${read(pid, 'cmdline')} ${read(pid, 'environ')}`.includes(localDir))
-    .map((pid) => `${pid} ${read(pid, 'cmdline')}`);
 }
