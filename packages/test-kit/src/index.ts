@@ -13,3 +13,4 @@ export {
   type ServiceProcess,
   type ServiceProcessOptions,
 } from './start-service-process.ts';
+export { refuseForSpace, type SpaceRefusal } from './refuse-for-space.ts';
