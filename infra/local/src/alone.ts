@@ -1,0 +1,209 @@
+// npm run alone [-- applications …]: each service from a tree that holds nothing but what it needs, as its team ships it.
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { delimiter, dirname, join } from 'node:path';
+import { createTestIssuer, type TestIssuer } from '@assistance/test-kit';
+import { provisionLocalTopics } from './kafka/provision-local-topics.ts';
+import { freePort } from './machine/free-port.ts';
+import { MachineFault } from './machine/machine-fault.ts';
+import { Progress, seconds } from './machine/progress.ts';
+import { turbo } from './machine/turbo.ts';
+import { services, type Service } from './platform/services.ts';
+import { createDatabases, databaseUrl } from './postgres/create-databases.ts';
+import { launch } from './processes/launch.ts';
+import { tailOf } from './processes/log-file.ts';
+import { runQuietly } from './processes/run-quietly.ts';
+import { onStopSignal } from './processes/stop-signal.ts';
+import { withThrowawayStack, type ThrowawayStack } from './test-run/throwaway-stack.ts';
+
+const pnpm = 'pnpm@10.34.9';
+const readyWithinMs = 30_000;
+const progress = new Progress();
+const stopping = new AbortController();
+onStopSignal(() => stopping.abort());
+
+interface Figures {
+  service: Service;
+  tree: string;
+  production: string;
+  install: string;
+  build: string;
+  ready: string;
+  stop: string;
+}
+
+try {
+  console.table(await main(process.argv.slice(2)));
+} catch (error) {
+  progress.end();
+  if (!(error instanceof MachineFault)) throw error;
+  console.error(`\n${error.message}`);
+  process.exitCode = 1;
+}
+
+async function main(names: string[]): Promise<Figures[]> {
+  const unknown = names.find((name) => !services.some((service) => service === name));
+  if (unknown !== undefined)
+    throw new MachineFault(`There is no service "${unknown}". Services: ${services.join(', ')}.`);
+  const wanted = services.filter((service) => names.length === 0 || names.includes(service));
+  return withThrowawayStack({ kafka: true, signal: stopping.signal }, async (stack) => {
+    const passwords = { applications: 'alone', subscriptions: 'alone', 'webhook-dispatcher': 'alone' };
+    await createDatabases(stack.postgresUrl, passwords);
+    await provisionLocalTopics(stack.brokers, '');
+    const issuer = await createTestIssuer();
+    const figures: Figures[] = [];
+    for (const service of wanted) figures.push(await shipAndRun(service, stack, issuer));
+    await issuer.close();
+    return figures;
+  });
+}
+
+async function shipAndRun(service: Service, stack: ThrowawayStack, issuer: TestIssuer): Promise<Figures> {
+  const tree = mkdtempSync(join(tmpdir(), `assistance-alone-${service}-`));
+  const home = join(tree, 'apps', service);
+  const databaseOfService = databaseUrl(stack.postgresUrl, service, 'alone');
+  const run = (name: string, command: string, args: string[], cwd = tree, env = toolEnvironment(tree)) =>
+    step(`${service}: ${name}`, async () => {
+      const { code, output } = await runQuietly({ name, command, args, cwd, env, ledger: stack.ledger });
+      if (code !== 0) throw new MachineFault(`${service}: ${name} ended with ${code}.\n${output}`);
+    });
+  try {
+    const prune = turbo('prune', `@assistance/${service}`, '--out-dir', tree);
+    await run('prune', prune.command, prune.args, prune.cwd, prune.env);
+    const install = ['--yes', pnpm, 'install', '--frozen-lockfile', '--reporter=append-only'];
+    const installMs = await run('install, frozen', 'npx', install);
+    const treeSize = await sizeOf(tree, stack);
+    const buildMs = await run('build', process.execPath, [
+      join(tree, 'node_modules', 'turbo', 'bin', 'turbo'),
+      ...['run', 'build', `--filter=@assistance/${service}`],
+    ]);
+    await run('production dependencies only', 'npx', [...install, '--prod']);
+    removeSources(tree);
+    const productionSize = await sizeOf(tree, stack);
+    const migrate = { PATH: process.env['PATH'], DATABASE_URL: databaseOfService };
+    await run('migrate', process.execPath, ['dist/migrate.js'], home, migrate);
+    const environment = await serviceEnvironment(service, databaseOfService, stack, issuer);
+    const { readyMs, stopMs } = await startAndStop(service, home, environment, stack);
+    return {
+      service,
+      tree: treeSize,
+      production: productionSize,
+      install: seconds(installMs),
+      build: seconds(buildMs),
+      ready: seconds(readyMs),
+      stop: seconds(stopMs),
+    };
+  } finally {
+    rmSync(tree, { recursive: true, force: true });
+  }
+}
+
+async function startAndStop(
+  service: Service,
+  home: string,
+  environment: NodeJS.ProcessEnv,
+  { ledger }: ThrowawayStack,
+): Promise<{ readyMs: number; stopMs: number }> {
+  const logFile = join(home, 'alone.log');
+  const startedAt = performance.now();
+  const running = launch({
+    name: service,
+    command: process.execPath,
+    args: ['dist/main.js'],
+    cwd: home,
+    env: environment,
+    logFile,
+    ledger,
+  });
+  try {
+    const readyMs = await step(`${service}: ready by itself`, () =>
+      untilReady(environment['OPS_PORT'] ?? '', running.exited),
+    );
+    return { readyMs: Math.min(readyMs, performance.now() - startedAt), stopMs: await stop() };
+  } catch (error) {
+    await running.stop();
+    throw new MachineFault(`${service}: ${(error as Error).message}\n${tailOf(logFile)}`);
+  }
+
+  async function stop(): Promise<number> {
+    const stoppedAt = performance.now();
+    await running.stop();
+    const how = await running.exited;
+    if (how !== 'exit code 0') throw new Error(`it was to stop gracefully, and ended with ${how}.`);
+    return performance.now() - stoppedAt;
+  }
+}
+
+async function untilReady(opsPort: string, exited: Promise<string>): Promise<void> {
+  let ended: string | undefined;
+  void exited.then((how) => (ended = how));
+  const deadline = performance.now() + readyWithinMs;
+  let said = 'nothing';
+  while (performance.now() < deadline) {
+    if (ended !== undefined) throw new Error(`it ended with ${ended}.`);
+    try {
+      const answer = await fetch(`http://127.0.0.1:${opsPort}/readyz`);
+      if (answer.ok) return;
+      said = await answer.text();
+    } catch {
+      // It does not listen yet.
+    }
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+  throw new Error(`it was not ready within ${seconds(readyWithinMs)}; it said ${said}.`);
+}
+
+/** What a deployment gives a service; the keys are of no use elsewhere. */
+async function serviceEnvironment(
+  service: Service,
+  url: string,
+  stack: ThrowawayStack,
+  { issuer, jwksUri, audience }: TestIssuer,
+): Promise<NodeJS.ProcessEnv> {
+  const key = Buffer.alloc(32, 7).toString('base64');
+  return {
+    PATH: process.env['PATH'],
+    HTTP_PORT: String(await freePort()),
+    OPS_PORT: String(await freePort()),
+    DATABASE_URL: url,
+    KAFKA_BROKERS: stack.brokers.join(','),
+    TOKEN_AUDIENCE: audience,
+    TOKEN_ISSUERS: JSON.stringify([{ issuer, jwksUri }]),
+    KEY_RING: JSON.stringify({ current: 'k1', keys: { k1: key } }),
+    CURSOR_KEY: key,
+    ...(service === 'applications'
+      ? { IDEMPOTENCY_KEY: JSON.stringify({ id: 'i1', key }), PROGRAM_SETS: 'agency' }
+      : {}),
+  };
+}
+
+/** Nothing of this repository's own packages is to be found by accident. */
+const toolEnvironment = (tree: string): NodeJS.ProcessEnv => ({
+  ...process.env,
+  PATH: [dirname(process.execPath), join(tree, 'node_modules', '.bin'), process.env['PATH']].join(delimiter),
+  npm_config_confirm_modules_purge: 'false',
+  TURBO_TELEMETRY_DISABLED: '1',
+});
+
+/** A production image has no sources. */
+function removeSources(tree: string): void {
+  for (const parent of ['apps', 'packages']) {
+    for (const name of readdirSync(join(tree, parent))) {
+      for (const folder of ['src', 'test'])
+        rmSync(join(tree, parent, name, folder), { recursive: true, force: true });
+    }
+  }
+}
+
+async function sizeOf(folder: string, { ledger }: ThrowawayStack): Promise<string> {
+  const { output } = await runQuietly({ name: 'du', command: 'du', args: ['-sk', folder], ledger });
+  return `${Math.round(Number.parseInt(output, 10) / 1024)} MB`;
+}
+
+/** Shows that it is alive; answers how long it took. */
+async function step(name: string, work: () => Promise<void>): Promise<number> {
+  const startedAt = performance.now();
+  stopping.signal.throwIfAborted();
+  await progress.step(name, work);
+  return performance.now() - startedAt;
+}
