@@ -61,7 +61,10 @@ const kill = () => service.end('SIGKILL');
 const endLeases = async (): Promise<void> => {
   await prisma.outboxMember.deleteMany();
   await prisma.outboxLease.updateMany({ data: { until: null } });
-  await prisma.application.updateMany({ where: { status: 'validating' }, data: { workDueAt: new Date() } });
+  await prisma.application.updateMany({
+    where: { status: 'validating', workDueAt: { not: null } },
+    data: { workDueAt: new Date() },
+  });
 };
 const start = async (): Promise<void> => {
   service = await surroundings.start(ways);

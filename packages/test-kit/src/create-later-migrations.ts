@@ -1,0 +1,24 @@
+import { cp, mkdir, mkdtemp, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+/**
+ * A folder with a service's migrations and those of its next version: one that adds a nullable column to every table.
+ * Answers its path.
+ */
+export async function createLaterMigrations(migrations: string): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'assistance-migrations-'));
+  await cp(migrations, folder, { recursive: true });
+  const later = join(folder, '99990101000000_a_column_for_every_table');
+  await mkdir(later);
+  await writeFile(
+    join(later, 'migration.sql'),
+    `do $$ declare name text; begin
+       for name in select relname from pg_class
+         where relnamespace = 'public'::regnamespace and relkind in ('r', 'p') and not relispartition
+           and relname <> '_prisma_migrations'
+       loop execute format('alter table %I add column added_later text', name); end loop;
+     end $$;`,
+  );
+  return folder;
+}
