@@ -2,7 +2,8 @@ import express, { type Express } from 'express';
 import helmet from 'helmet';
 import { createRequestContext, mountRoutes } from '@assistance/service-kit';
 import type { Dependencies } from './dependencies.ts';
-import { basePath, routes } from './routes.ts';
+import { description } from './operations.ts';
+import { routes } from './routes.ts';
 
 /** The events interface (specification 4.2), in production and in tests alike. */
 export function createApp(deps: Dependencies): Express {
@@ -13,7 +14,7 @@ export function createApp(deps: Dependencies): Express {
   app.use(createRequestContext({ log, metrics }));
   app.use(helmet());
   mountRoutes(app, {
-    basePath,
+    basePath: description.basePath,
     routes: routes(deps),
     verifier,
     rateLimitPerSecond: settings.rateLimitPerSecond,

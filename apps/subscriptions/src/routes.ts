@@ -1,8 +1,9 @@
-import { pageQuery, route, type Route } from '@assistance/service-kit';
+import { describedRoutes, pageQuery, route, type Route } from '@assistance/service-kit';
 import { replayRequest, subscriptionChange, subscriptionCreation } from '@assistance/types';
 import type { Dependencies } from './dependencies.ts';
 import { getEventType } from './event-types/get-event-type.ts';
 import { listEventTypes } from './event-types/list-event-types.ts';
+import { description, operations } from './operations.ts';
 import { cancelReplay } from './replays/cancel-replay.ts';
 import { getReplay } from './replays/get-replay.ts';
 import { listReplays } from './replays/list-replays.ts';
@@ -17,32 +18,32 @@ import { listSubscriptions } from './subscriptions/list-subscriptions.ts';
 import { rotateSecret } from './subscriptions/rotate-secret.ts';
 import { sendTest } from './subscriptions/send-test.ts';
 
-export const basePath = '/events/v1';
-
 /** Every operation of the events interface: those of specification 4.2, and the additions of interface-details 3. */
 export function routes(deps: Dependencies): Route[] {
-  const { callbackRules } = deps.settings;
   const subscription = '/subscriptions/:subscriptionId';
   const scope = 'events:manage';
-  return [
+  return describedRoutes(description, [
     route({
       method: 'post',
       path: '/subscriptions',
       scope,
       body: subscriptionCreation,
-      bodyFaults: (body) => callbackUrlFaults(body, callbackRules),
+      bodyFaults: (body) => callbackUrlFaults(body, deps.settings.callbackRules),
+      operation: operations.create,
       handle: (request) => createSubscription(request, deps),
     }),
     route({
       method: 'get',
       path: '/subscriptions',
       scope,
+      operation: operations.list,
       handle: (request) => listSubscriptions(request, deps),
     }),
     route({
       method: 'get',
       path: subscription,
       scope,
+      operation: operations.get,
       handle: (request) => getSubscription(request, deps),
     }),
     route({
@@ -50,25 +51,29 @@ export function routes(deps: Dependencies): Route[] {
       path: subscription,
       scope,
       body: subscriptionChange,
-      bodyFaults: (body) => callbackUrlFaults(body, callbackRules),
+      bodyFaults: (body) => callbackUrlFaults(body, deps.settings.callbackRules),
+      operation: operations.change,
       handle: (request) => changeSubscription(request, deps),
     }),
     route({
       method: 'delete',
       path: subscription,
       scope,
+      operation: operations.delete,
       handle: (request) => deleteSubscription(request, deps),
     }),
     route({
       method: 'post',
       path: `${subscription}/rotate-secret`,
       scope,
+      operation: operations.rotateSecret,
       handle: (request) => rotateSecret(request, deps),
     }),
     route({
       method: 'post',
       path: `${subscription}/test`,
       scope,
+      operation: operations.test,
       handle: (request) => sendTest(request, deps),
     }),
     route({
@@ -78,6 +83,7 @@ export function routes(deps: Dependencies): Route[] {
       body: replayRequest,
       bodyOptional: true,
       bodyFaults: (body) => sinceFaults(body, new Date()),
+      operation: operations.replay,
       handle: (request) => requestReplay(request, deps),
     }),
     route({
@@ -85,26 +91,36 @@ export function routes(deps: Dependencies): Route[] {
       path: `${subscription}/replays`,
       scope,
       query: pageQuery,
+      operation: operations.listReplays,
       handle: (request) => listReplays(request, deps),
     }),
     route({
       method: 'get',
       path: `${subscription}/replays/:replayId`,
       scope,
+      operation: operations.getReplay,
       handle: (request) => getReplay(request, deps),
     }),
     route({
       method: 'delete',
       path: `${subscription}/replays/:replayId`,
       scope,
+      operation: operations.cancelReplay,
       handle: (request) => cancelReplay(request, deps),
     }),
-    route({ method: 'get', path: '/event-types', scope: 'any', handle: () => listEventTypes() }),
+    route({
+      method: 'get',
+      path: '/event-types',
+      scope: 'any',
+      operation: operations.listEventTypes,
+      handle: () => listEventTypes(),
+    }),
     route({
       method: 'get',
       path: '/event-types/:type',
       scope: 'any',
+      operation: operations.getEventType,
       handle: (request) => getEventType(request),
     }),
-  ];
+  ]);
 }

@@ -9,15 +9,23 @@ import {
   createLogger,
   createMetrics,
   createTokenVerifier,
+  describe,
   migrate,
   tokenIssuer,
   type KeyRing,
 } from '@assistance/service-kit';
-import { createTestDatabase, createTestIssuer } from '@assistance/test-kit';
+import {
+  createAnswerCheck,
+  createTestDatabase,
+  createTestIssuer,
+  type AnswerCheck,
+} from '@assistance/test-kit';
 import { createApp } from '../src/app.ts';
-import type { Settings } from '../src/dependencies.ts';
+import type { Dependencies, Settings } from '../src/dependencies.ts';
 import type { PrismaClient } from '../src/generated/prisma/client.ts';
 import { openDatabase } from '../src/open-database.ts';
+import { description } from '../src/operations.ts';
+import { routes } from '../src/routes.ts';
 
 export interface EventsApi {
   url: string;
@@ -28,6 +36,8 @@ export interface EventsApi {
   as(clientId: string, scopes?: string[]): Caller;
   /** Calls with whatever headers are given. */
   bare: Caller;
+  /** Every answer is checked against the OpenAPI document; a fault fails the call. */
+  check: AnswerCheck;
   /** How often a commit asked the relay to publish. */
   wakes(): number;
   stop(): Promise<void>;
@@ -50,7 +60,7 @@ export async function startEventsApi(
   const prisma = openDatabase({ url: await wayTo(database.url), poolSize: 10 });
   const keyRing = createKeyRing({ current: 'k1', keys: { k1: randomBytes(32).toString('base64') } });
   let wakes = 0;
-  const app = createApp({
+  const deps: Dependencies = {
     prisma,
     wakeRelay: () => (wakes += 1),
     keyRing,
@@ -68,8 +78,9 @@ export async function startEventsApi(
     }),
     metrics: createMetrics('subscriptions'),
     log: createLogger({ service: 'subscriptions', level: 'silent' }),
-  });
-  const server = createHttpServer(app).listen(0, '127.0.0.1');
+  };
+  const check = createAnswerCheck(describe(description, routes(deps)));
+  const server = createHttpServer(createApp(deps)).listen(0, '127.0.0.1');
   await once(server, 'listening');
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/events/v1`;
   const client = got.extend({ throwHttpErrors: false, retry: { limit: 0 }, followRedirect: false });
@@ -79,8 +90,9 @@ export async function startEventsApi(
     keyRing,
     issuer: issuer.issuer,
     as: (clientId, scopes = ['events:manage']) =>
-      createCaller(client, url, { authorization: `Bearer ${issuer.token({ clientId, scopes })}` }),
-    bare: createCaller(client, url, {}),
+      createCaller(client, { url, check }, { authorization: `Bearer ${issuer.token({ clientId, scopes })}` }),
+    bare: createCaller(client, { url, check }, {}),
+    check,
     wakes: () => wakes,
     stop: async () => {
       server.closeAllConnections();
@@ -92,7 +104,11 @@ export async function startEventsApi(
   };
 }
 
-function createCaller(client: Got, url: string, ownHeaders: Record<string, string>): Caller {
+function createCaller(
+  client: Got,
+  { url, check }: Pick<EventsApi, 'url' | 'check'>,
+  ownHeaders: Record<string, string>,
+): Caller {
   return async (method, path, body, headers = {}) => {
     const response = await client(url + path, {
       method: method as 'GET',
@@ -104,6 +120,14 @@ function createCaller(client: Got, url: string, ownHeaders: Record<string, strin
       ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
     });
     const isJson = response.headers['content-type']?.startsWith('application/json') === true;
-    return Object.assign(response, { body: isJson ? JSON.parse(response.body) : response.body });
+    const answered = Object.assign(response, { body: isJson ? JSON.parse(response.body) : response.body });
+    const { statusCode: status, headers: sent } = answered;
+    const faults = check.faultsOf(method, path, {
+      status,
+      contentType: sent['content-type'],
+      body: answered.body,
+    });
+    if (faults.length > 0) throw new Error(`Not as described:\n${faults.join('\n')}`);
+    return answered;
   };
 }

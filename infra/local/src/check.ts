@@ -50,7 +50,7 @@ async function main(progress: Progress): Promise<number> {
 /** What a generator writes must be in git as it writes it. */
 async function generatedFilesFault(): Promise<string | null> {
   const before = await workTree();
-  const fault = await run(turbo('run', 'generate', '--output-logs=errors-only'));
+  const fault = await run(turbo('run', 'generate', 'describe', '--output-logs=errors-only'));
   if (fault !== null) return fault;
   const after = await workTree();
   return before === after ? null : `npm run generate changes these files; commit them:\n${after}`;

@@ -2,4 +2,4 @@
 import { runTool } from './processes/run-tool.ts';
 import { turbo } from './machine/turbo.ts';
 
-await runTool(turbo('run', 'generate', ...process.argv.slice(2)));
+await runTool(turbo('run', 'generate', 'describe', ...process.argv.slice(2)));

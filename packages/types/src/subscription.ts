@@ -3,6 +3,9 @@ import { dateTime, dateTimeInput } from './date-time.ts';
 import { eventType, eventTypeNames, type EventType } from './event.ts';
 import { pageOf } from './page.ts';
 
+/** What is not in the specification is marked so in the OpenAPI documents. */
+const addition = { 'x-addition': true };
+
 export const subscriptionStatus = z.enum(['active', 'paused', 'failing']);
 export type SubscriptionStatus = z.infer<typeof subscriptionStatus>;
 
@@ -23,9 +26,9 @@ export const subscription = z.object({
   callbackUrl: z.string(),
   status: subscriptionStatus,
   createdAt: dateTime,
-  ordering,
-  statusReason: statusReason.nullable(),
-  version: z.int(),
+  ordering: ordering.meta(addition),
+  statusReason: statusReason.nullable().meta(addition),
+  version: z.int().meta(addition),
 });
 export type Subscription = z.infer<typeof subscription>;
 
@@ -46,7 +49,7 @@ const callbackUrl = z
 export const subscriptionCreation = z.strictObject({
   eventTypes: wantedTypes,
   callbackUrl,
-  ordering: ordering.nullish(),
+  ordering: ordering.nullish().meta(addition),
 });
 
 export const subscriptionChange = z
@@ -65,7 +68,7 @@ export type ReplayMode = z.infer<typeof replayMode>;
 
 export const replayRequest = z.strictObject({
   since: dateTimeInput.nullish(),
-  mode: replayMode.nullish(),
+  mode: replayMode.nullish().meta(addition),
 });
 
 export const deliveryCounts = z.object({

@@ -4,6 +4,7 @@ import type { ErrorDetail, Scope } from '@assistance/types';
 import type { Caller, TokenVerifier } from '../auth/token-verifier.ts';
 import { createAuthenticate } from '../auth/authenticate.ts';
 import { requireScope } from '../auth/require-scope.ts';
+import type { Operation } from '../openapi/operation.ts';
 import type { Logger } from '../runtime/logger.ts';
 import { ApiError } from './api-error.ts';
 import { createAnswerError, sendBytes, sendJson } from './answer-error.ts';
@@ -49,6 +50,8 @@ export interface Route {
   bodyFaults?: (body: unknown) => ErrorDetail[];
   /** Faults of headers; a thrown ApiError comes before those of the body. */
   checkHeaders?: (header: (name: string) => string[]) => void;
+  /** What the OpenAPI document says of it. */
+  operation?: Operation;
   handle(request: ApiRequest<never, never>): Promise<Answer> | Answer;
 }
 
