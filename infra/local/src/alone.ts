@@ -77,8 +77,10 @@ async function shipAndRun(service: Service, stack: ThrowawayStack, issuer: TestI
       join(tree, 'node_modules', 'turbo', 'bin', 'turbo'),
       ...['run', 'build', `--filter=@assistance/${service}`],
     ]);
+    remove(tree, 'node_modules');
     await run('production dependencies only', 'npx', [...install, '--prod']);
-    removeSources(tree);
+    remove(tree, 'src');
+    remove(tree, 'test');
     const productionSize = await sizeOf(tree, stack);
     const migrate = { PATH: process.env['PATH'], DATABASE_URL: databaseOfService };
     await run('migrate', process.execPath, ['dist/migrate.js'], home, migrate);
@@ -178,21 +180,23 @@ async function serviceEnvironment(
 }
 
 /** Nothing of this repository's own packages is to be found by accident. */
-const toolEnvironment = (tree: string): NodeJS.ProcessEnv => ({
-  ...process.env,
-  PATH: [dirname(process.execPath), join(tree, 'node_modules', '.bin'), process.env['PATH']].join(delimiter),
-  npm_config_confirm_modules_purge: 'false',
-  TURBO_TELEMETRY_DISABLED: '1',
-});
+function toolEnvironment(tree: string): NodeJS.ProcessEnv {
+  return {
+    ...process.env,
+    PATH: [dirname(process.execPath), join(tree, 'node_modules', '.bin'), process.env['PATH']].join(
+      delimiter,
+    ),
+    CI: 'true', // pnpm may replace node_modules without asking
+    TURBO_TELEMETRY_DISABLED: '1',
+  };
+}
 
-/** A production image has no sources. */
-function removeSources(tree: string): void {
-  for (const parent of ['apps', 'packages']) {
-    for (const name of readdirSync(join(tree, parent))) {
-      for (const folder of ['src', 'test'])
-        rmSync(join(tree, parent, name, folder), { recursive: true, force: true });
-    }
-  }
+/** Of the tree and of each package in it. An image has neither sources nor what only building needs. */
+function remove(tree: string, folder: string): void {
+  const packages = ['apps', 'packages'].flatMap((parent) =>
+    readdirSync(join(tree, parent)).map((name) => join(tree, parent, name)),
+  );
+  for (const path of [tree, ...packages]) rmSync(join(path, folder), { recursive: true, force: true });
 }
 
 async function sizeOf(folder: string, { ledger }: ThrowawayStack): Promise<string> {
