@@ -121,6 +121,19 @@ describe('the database is away or too busy, and the same again may pass:', () =>
     expect(await ask('select 1')).toEqual([[1]]);
   });
 
+  test('its connection broke between two statements of a transaction', async () => {
+    const transaction = await adapter.startTransaction();
+    const one = { sql: 'select 1', args: [], argTypes: [] };
+    await transaction.queryRaw(one);
+    await proxy.cut();
+    await waitUntil(() =>
+      errorOf(transaction.queryRaw(one)).then((error) => /queryable/.test(String(error))),
+    );
+    await expectUnavailable(transaction.queryRaw(one));
+    await proxy.restore();
+    await transaction.rollback().catch(() => undefined);
+  });
+
   test('it hangs: every statement is given up in time, and it is asked anew once it answers', async () => {
     await ask('select 1');
     proxy.hang();

@@ -38,7 +38,7 @@ export function isUnavailable(error: unknown): boolean {
       return true;
     if (
       typeof message === 'string' &&
-      /Connection terminated|timeout exceeded when trying to connect|Query read timeout|Can't reach database/.test(
+      /Connection terminated|is not queryable|timeout exceeded when trying to connect|Query read timeout|Can't reach database/.test(
         message,
       )
     ) {
