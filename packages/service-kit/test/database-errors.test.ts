@@ -37,7 +37,10 @@ async function connect(url: string) {
   const adapter = await factory.connect();
   const statement = async (sql: string): Promise<unknown[][]> =>
     (await adapter.queryRaw({ sql, args: [], argTypes: [] })).rows;
-  return Object.assign(statement, { end: () => adapter.dispose() });
+  return Object.assign(statement, {
+    startTransaction: () => adapter.startTransaction(),
+    end: () => adapter.dispose(),
+  });
 }
 
 async function errorOf(promise: Promise<unknown>): Promise<unknown> {
@@ -122,7 +125,7 @@ describe('the database is away or too busy, and the same again may pass:', () =>
   });
 
   test('its connection broke between two statements of a transaction', async () => {
-    const transaction = await adapter.startTransaction();
+    const transaction = await ask.startTransaction();
     const one = { sql: 'select 1', args: [], argTypes: [] };
     await transaction.queryRaw(one);
     await proxy.cut();
