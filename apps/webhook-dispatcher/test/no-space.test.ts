@@ -65,3 +65,18 @@ test('no space for outcomes: they are recorded when there is space, and nothing 
   });
   expect(timesReceived(id)).toBe(1);
 }, 60_000);
+
+test('while outcomes cannot be recorded nothing more is begun, so that little would be sent twice if the lease ended', async () => {
+  const before = await surroundings.prisma.event.count();
+  const said = complaints();
+  const space = await refuseForSpace(surroundings.database.url, 'delivery');
+  const [first] = await surroundings.publishEvents(1);
+  await waitUntil(() => complaints() > said, { timeoutMs: 10_000 });
+  const ids = await surroundings.publishEvents(20);
+  await waitUntil(async () => (await surroundings.prisma.event.count()) === before + 21);
+  await waitUntil(() => complaints() > said + 4, { timeoutMs: 10_000 });
+  expect(ids.map(timesReceived)).toEqual(ids.map(() => 0));
+  await space.lift();
+  await waitUntil(() => ids.every((id) => timesReceived(id) > 0), { timeoutMs: 10_000 });
+  expect([first, ...ids].map(timesReceived)).toEqual([first, ...ids].map(() => 1));
+}, 60_000);

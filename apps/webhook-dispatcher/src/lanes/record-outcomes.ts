@@ -15,6 +15,8 @@ import type { SubscriptionLanes } from './subscription-lanes.ts';
 const BATCH = { recordings: 300, delayMs: 10 };
 /** More than this waiting, and nothing new is begun. */
 const MAX_WAITING = 5_000;
+/** Nor when recording takes this long: what is sent while nothing is recorded may have to be sent again. */
+const MAX_RECORDING_MS = 500;
 const RETRY_MS = 200;
 /** How often a batch is tried that the database answers and does not take (a deadlock passes, bad data does not). */
 const MAX_REFUSALS = 10;
@@ -73,6 +75,8 @@ export class OutcomeRecorder {
   private judged = new Set<SubscriptionLanes>();
   private timer: NodeJS.Timeout | undefined;
   private flushing: Promise<void> | undefined;
+  private recordingSince: number | undefined;
+  private failing = false;
   /** How many recordings were added, and how many of them are recorded or refused. */
   private added = 0;
   private done = 0;
@@ -81,8 +85,11 @@ export class OutcomeRecorder {
     this.options = options;
   }
 
+  /** Nothing new should be begun; `onRecorded` says when that is over. */
   get isFull(): boolean {
-    return this.recordings.length >= MAX_WAITING;
+    const { recordingSince, failing } = this;
+    const isStuck = recordingSince !== undefined && performance.now() - recordingSince > MAX_RECORDING_MS;
+    return failing || isStuck || this.recordings.length >= MAX_WAITING;
   }
 
   add(recording: Recording): void {
@@ -147,6 +154,7 @@ export class OutcomeRecorder {
     this.judged.clear();
     if (recordings.length + reports.length + changes.length + judged.length === 0) {
       this.done += taken.length;
+      this.options.onRecorded(new Set());
       return;
     }
 
@@ -159,7 +167,10 @@ export class OutcomeRecorder {
       { recordings, reports, changes, judged, subscriptions },
       this.options.leases,
     );
+    this.recordingSince = performance.now();
     const held = await this.execute(parameters, [...subscriptions]);
+    this.recordingSince = undefined;
+    this.failing = false;
 
     this.done += taken.length;
     const lost = new Set(
@@ -185,6 +196,7 @@ export class OutcomeRecorder {
         );
         return new Set(row?.held ?? []);
       } catch (error) {
+        this.failing = true;
         log.warn({ err: error }, 'outcomes.not_recorded');
         if (!subscriptions.some(({ shard }) => leases.holds(shard))) return new Set();
         // What the database refuses for what it is would be refused for ever: these lanes are read anew, and send again.
