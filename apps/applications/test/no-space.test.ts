@@ -59,6 +59,8 @@ test('no space for the outbox: no decision is made without its telling; both com
     status: 'validating',
   });
   await space.lift();
+  // The claim ends; here at once, else after 10 s.
+  await prisma.application.update({ where: { applicationId }, data: { workDueAt: new Date() } });
   await waitUntil(
     async () => (await prisma.application.findUnique({ where: { applicationId } }))?.status === 'eligible',
     { timeoutMs: 20_000 },
