@@ -9,6 +9,7 @@ import {
 } from '@assistance/service-kit';
 import type { ListDeps } from './list-applications.ts';
 import type { ReadDeps } from './read-application.ts';
+import { description } from './operations.ts';
 import { routes } from './routes.ts';
 import type { SubmitDeps } from './submit-application.ts';
 import type { WithdrawDeps } from './withdraw-application.ts';
@@ -30,7 +31,13 @@ export function createApp(deps: AppDeps): Express {
   app.use(createRequestContext({ log, metrics }));
   app.use(helmet());
   app.use(keepOutOfCaches);
-  mountRoutes(app, { basePath: '/applications/v1', routes: routes(deps), verifier, rateLimitPerSecond, log });
+  mountRoutes(app, {
+    basePath: description.basePath,
+    routes: routes(deps),
+    verifier,
+    rateLimitPerSecond,
+    log,
+  });
   return app;
 }
 

@@ -1,7 +1,7 @@
 // Writes docs/openapi/events.json; `npm run check` fails when it is not as this writes it.
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe } from '@assistance/service-kit';
+import { descriptionOf } from '@assistance/service-kit';
 import type { Dependencies } from './dependencies.ts';
 import { description } from './operations.ts';
 import { routes } from './routes.ts';
@@ -9,4 +9,4 @@ import { routes } from './routes.ts';
 // To describe a route is not to run it.
 const described = routes({} as Dependencies);
 const file = join(import.meta.dirname, '../../../docs/openapi/events.json');
-writeFileSync(file, `${JSON.stringify(describe(description, described), null, 2)}\n`);
+writeFileSync(file, `${JSON.stringify(descriptionOf(description, described), null, 2)}\n`);

@@ -9,7 +9,7 @@ import {
   createLogger,
   createMetrics,
   createTokenVerifier,
-  describe,
+  descriptionOf,
   migrate,
   tokenIssuer,
   type KeyRing,
@@ -79,7 +79,7 @@ export async function startEventsApi(
     metrics: createMetrics('subscriptions'),
     log: createLogger({ service: 'subscriptions', level: 'silent' }),
   };
-  const check = createAnswerCheck(describe(description, routes(deps)));
+  const check = createAnswerCheck(descriptionOf(description, routes(deps)));
   const server = createHttpServer(createApp(deps)).listen(0, '127.0.0.1');
   await once(server, 'listening');
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/events/v1`;

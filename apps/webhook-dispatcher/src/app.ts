@@ -7,6 +7,7 @@ import {
   type Metrics,
   type TokenVerifier,
 } from '@assistance/service-kit';
+import { description } from './operations.ts';
 import { routes, type RouteDependencies } from './routes.ts';
 
 export interface AppDependencies extends RouteDependencies {
@@ -23,6 +24,6 @@ export function createApp(deps: AppDependencies): Express {
   app.disable('etag');
   app.use(createRequestContext(deps));
   app.use(helmet());
-  mountRoutes(app, { basePath: '/deliveries/v1', routes: routes(deps), ...deps });
+  mountRoutes(app, { basePath: description.basePath, routes: routes(deps), ...deps });
   return app;
 }

@@ -2,8 +2,10 @@ import { expect } from '@jest/globals';
 import got from 'got';
 import type { z } from 'zod';
 import { deliveryList, subscriptionCommands, topics, type Delivery } from '@assistance/types';
-import { cloudEventOf, newId, structuredRecord } from '@assistance/service-kit';
-import { waitUntil } from '@assistance/test-kit';
+import { cloudEventOf, descriptionOf, newId, structuredRecord } from '@assistance/service-kit';
+import { createAnswerCheck, waitUntil } from '@assistance/test-kit';
+import { description } from '../src/operations.ts';
+import { routes, type RouteDependencies } from '../src/routes.ts';
 import type { Dispatcher, Surroundings } from './start-dispatcher.ts';
 
 interface CallOptions {
@@ -11,6 +13,9 @@ interface CallOptions {
   scopes?: string[];
   method?: 'GET' | 'POST';
 }
+
+/** Every answer is checked against the OpenAPI document; a fault fails the call. */
+export const answerCheck = createAnswerCheck(descriptionOf(description, routes({} as RouteDependencies)));
 
 /** The delivery log as a subscriber reads it, and what tests wait for in it. */
 export function createLogReader(surroundings: Surroundings, dispatcher: Dispatcher) {
@@ -26,7 +31,11 @@ export function createLogReader(surroundings: Surroundings, dispatcher: Dispatch
       throwHttpErrors: false,
       retry: { limit: 0 },
     });
-    return { status: response.statusCode, text: response.body, body: JSON.parse(response.body) };
+    const { statusCode: status, headers, body: text } = response;
+    const body: unknown = JSON.parse(text);
+    const faults = answerCheck.faultsOf(method, path, { status, contentType: headers['content-type'], body });
+    expect(faults).toEqual([]);
+    return { status, text, body };
   }
 
   /** A 200 whose body conforms, with no field that the schema does not name. */

@@ -9,19 +9,27 @@ import {
   createLogger,
   createMetrics,
   createTokenVerifier,
+  descriptionOf,
   migrate,
   PollLoop,
 } from '@assistance/service-kit';
-import { createTestDatabase, createTestIssuer, type TestIssuer } from '@assistance/test-kit';
+import {
+  createAnswerCheck,
+  createTestDatabase,
+  createTestIssuer,
+  type TestIssuer,
+} from '@assistance/test-kit';
 import got, { type Got, type Response } from 'got';
 import { createApp, type AppDeps } from '../../src/app.ts';
 import { takeCaseMessages } from '../../src/cases/take-case-message.ts';
 import { createDecidingMetrics } from '../../src/deciding/deciding-metrics.ts';
 import { decideDue } from '../../src/deciding/decide-due.ts';
 import { PrismaClient } from '../../src/generated/prisma/client.ts';
+import { description } from '../../src/operations.ts';
 import { loadPrograms } from '../../src/programs/load-programs.ts';
 import { publishPrograms } from '../../src/programs/publish-programs.ts';
 import { createPublishedPrograms } from '../../src/programs/published-programs.ts';
+import { routes } from '../../src/routes.ts';
 import { createTakeTurns } from '../../src/submission/take-turns.ts';
 
 const migrations = fileURLToPath(new URL('../../prisma/migrations', import.meta.url));
@@ -164,6 +172,18 @@ async function start({
 
 export type JsonResponse = Response<Record<string, any>>;
 
+/** Every answer to a caller is checked against the OpenAPI document; a fault fails the call. */
+export const answerCheck = createAnswerCheck(descriptionOf(description, routes({} as AppDeps)));
+
+function failUnlessAsDescribed(response: Response): Response {
+  const { method } = response.request.options;
+  const path = new URL(response.requestUrl).pathname.replace(description.basePath, '');
+  const { statusCode: status, body, headers } = response;
+  const faults = answerCheck.faultsOf(method, path, { status, contentType: headers['content-type'], body });
+  if (faults.length > 0) throw new Error(`Not as described:\n${faults.join('\n')}`);
+  return response;
+}
+
 /** A caller with a token of its own; answers of any status are answers, not exceptions. */
 export function clientOf(
   { baseUrl, issuer }: { baseUrl: string; issuer: TestIssuer },
@@ -176,5 +196,6 @@ export function clientOf(
     throwHttpErrors: false,
     retry: { limit: 0 },
     timeout: { request: 10_000 },
+    hooks: { afterResponse: [failUnlessAsDescribed] },
   });
 }

@@ -34,12 +34,12 @@ export function describedRoutes(description: Description, routes: Route[]): Rout
     }),
   ];
   let made: { json: Answer; page: Answer } | undefined;
-  const answers = () => (made ??= answersOf(describe(description, all)));
+  const answers = () => (made ??= answersOf(descriptionOf(description, all)));
   return all;
 }
 
 /** The document of an interface whose routes are those of {@link describedRoutes}. */
-export const describe = (description: Description, described: Route[]): OpenApiDocument =>
+export const descriptionOf = (description: Description, described: Route[]): OpenApiDocument =>
   openApiOf(
     {
       ...description,
