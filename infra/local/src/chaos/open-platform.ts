@@ -44,10 +44,13 @@ export async function openPlatform(
     { ...environment, ...tuned, ...topicsOfItsOwn(environment, folder) },
     new Progress(createWriteStream(files.platformLog, { flags: 'a' })),
   );
-  signal.addEventListener('abort', () => void platform.close());
+  const breakOff = (): void => void platform.close();
+  signal.addEventListener('abort', breakOff);
   const local = localFiles(files.platform);
   try {
     const addresses = await platform.open();
+    signal.throwIfAborted();
+    signal.removeEventListener('abort', breakOff); // from here on it is stopped before its receivers are
     const current = () => platformFile.parse(JSON.parse(readFileSync(local.platform, 'utf8')));
     const ports = JSON.parse(readFileSync(local.ports, 'utf8')) as Record<string, number>;
     return {

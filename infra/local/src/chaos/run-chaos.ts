@@ -67,6 +67,7 @@ async function disturbUnderLoad(
     console.log(`  The load has ended; answers: ${inWords(caller)}`);
     return await untilProven(() => prove({ files, run, platform, topicPrefix, caller }), signal);
   } finally {
+    await victim.close(); // a stop lets the deliveries end that are under way
     await Promise.all(Object.values(receivers).map((receiver) => receiver.close()));
   }
 }
