@@ -35,7 +35,7 @@ export function openApiOf(description: Description, routes: Route[]): OpenApiDoc
     components: {
       securitySchemes: { token: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT' } },
       headers,
-      responses: sharedResponses(),
+      responses: sharedResponses(routes),
       schemas: { ...answers.schemas, ...bodies.schemas },
     },
   };

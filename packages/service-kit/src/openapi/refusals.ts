@@ -120,13 +120,17 @@ const shared: Record<number, Shared> = {
   },
 };
 
-export const sharedResponses = (): Record<string, Json> =>
-  Object.fromEntries(
-    Object.values(shared).map(({ name, description, codes, headers = {}, specified = false }) => [
+/** Those that at least one of the routes can give. */
+export function sharedResponses(routes: Route[]): Record<string, Json> {
+  const codesInUse = new Set(routes.flatMap(codesOf));
+  const inUse = Object.values(shared).filter(({ codes }) => codes.some((code) => codesInUse.has(code)));
+  return Object.fromEntries(
+    inUse.map(({ name, description, codes, headers = {}, specified = false }) => [
       name,
       { description, ...(specified ? {} : { 'x-addition': true }), ...refusal(codes, headers) },
     ]),
   );
+}
 
 const refusal = (codes: ErrorCode[], headers: Record<string, string> = {}): Json => ({
   headers: {
