@@ -35,6 +35,7 @@ import { followCommands } from './mirror/follow-command.ts';
 import { LANE_SHARDS } from './mirror/lane-shards.ts';
 import { mirrorSubscriptions } from './mirror/mirror-subscription.ts';
 import { openDatabase } from './open-database.ts';
+import { createRetention } from './retention/retention.ts';
 import { WebhookSender } from './sending/send-webhook.ts';
 
 const LOG_POOL_SIZE = 4;
@@ -45,6 +46,11 @@ const metrics = createMetrics('webhook-dispatcher');
 const prisma = openDatabase({ url: env.DATABASE_URL, poolSize: env.DATABASE_POOL_SIZE });
 const database = createDatabaseCheck({ sql: prisma, log });
 const dayPartitions = createDayPartitions({ sql: prisma, log });
+const retention = createRetention({
+  databaseUrl: env.DATABASE_URL,
+  retentionDays: env.RETENTION_DAYS,
+  log,
+});
 
 const kafka = connectKafka({ brokers: env.KAFKA_BROKERS, clientId: 'webhook-dispatcher', log });
 const publisher = new RecordPublisher({ kafka, topicPrefix: env.KAFKA_TOPIC_PREFIX, log });
@@ -143,6 +149,7 @@ await runService({
     laneCommands,
     replayProgress,
     notifications,
+    retention,
     mirror,
     commands,
     events,

@@ -110,3 +110,10 @@ test('what is recorded twice counts once', async () => {
   await recordDelivered();
   expect(await prisma.delivery.count()).toBe(1);
 });
+
+test('of a delivery below the floor of the log nothing is recorded, and the lane goes on', async () => {
+  await prisma.logFloor.update({ where: { id: 1 }, data: { seq: seq + 1 } });
+  expect(await recordDelivered()).toEqual([7]);
+  expect(await prisma.delivery.count()).toBe(0);
+  expect(await cursor()).toBe(seq);
+});

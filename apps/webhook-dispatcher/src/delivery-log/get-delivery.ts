@@ -1,5 +1,5 @@
 import type { Attempt, FailureReason } from '@assistance/types';
-import type { Answer, ApiRequest, Sql } from '@assistance/service-kit';
+import { notFound, type Answer, type ApiRequest, type Sql } from '@assistance/service-kit';
 import { deliveryOf } from './delivery-of-row.ts';
 import type { LogDependencies } from './dependencies.ts';
 import { findDelivery } from './find-delivery.ts';
@@ -52,5 +52,7 @@ async function readBody(sql: Sql, seq: bigint): Promise<Uint8Array> {
     'select body from event where seq = $1::bigint',
     seq,
   );
-  return row!.body;
+  // Its day was dropped since the delivery was found.
+  if (row === undefined) throw notFound('delivery');
+  return row.body;
 }

@@ -14,7 +14,8 @@ const DAY_MS = 86_400_000;
 
 /**
  * GET /subscriptions/{subscriptionId}/reconciliation: what became of the events that arrived from `since` (by default as
- * far back as the log goes) until before `until` (by default now).
+ * far back as the log goes) until before `until` (by default now). Of days that were dropped only whole ones are known: the
+ * stretch that is answered for, and said in the answer, begins and ends with them.
  */
 export async function getReconciliation(
   request: ApiRequest<undefined, z.output<typeof reconciliationQuery>>,
@@ -23,10 +24,12 @@ export async function getReconciliation(
   const { query, params } = request;
   const subscription = await findSubscription(request, deps, params['subscriptionId'] ?? '');
   const now = Date.now();
-  const since = new Date(query.since ?? now - deps.retentionDays * DAY_MS);
-  const until = new Date(query.until ?? now);
-  if (since > until) throw beginsAfterItsEnd();
-  const counts = await countDeliveries(deps.sql, subscription, { since, until });
+  const asked = {
+    since: new Date(query.since ?? now - deps.retentionDays * DAY_MS),
+    until: new Date(query.until ?? now),
+  };
+  if (asked.since > asked.until) throw beginsAfterItsEnd();
+  const { since, until, ...counts } = await countDeliveries(deps.sql, subscription, asked);
   const body: Reconciliation = {
     subscriptionId: subscription.subscriptionId,
     since: since.toISOString(),

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { dateTimeInput } from '@assistance/types';
 import { invalidCursor, pageQuery, type Answer, type ApiRequest, type Sql } from '@assistance/service-kit';
+import { logFloor } from '../log/log-floor.ts';
 import type { LogDependencies } from './dependencies.ts';
 import { findSubscription } from './find-subscription.ts';
 import { jsonWithEvents } from './json-with-events.ts';
@@ -50,7 +51,7 @@ const selectEvents = (
     `select seq, (sum(size) over (order by seq) - size)::float8 as "bytesBefore" from (
        select t.seq, t.size from span p cross join lateral (
          select e.seq, octet_length(e.body) as size from event e
-         where ${ofType('greatest(p.from_seq, $2::bigint + 1)', `coalesce(p.to_seq, ${LAST_SEQ})`)}
+         where ${ofType(`greatest(p.from_seq, $2::bigint + 1, ${logFloor})`, `coalesce(p.to_seq, ${LAST_SEQ})`)}
          order by e.type, e.seq limit $3::int
        ) t where p.lane_no = $1::bigint
        order by t.seq limit $3::int

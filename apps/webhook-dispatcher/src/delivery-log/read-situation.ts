@@ -2,6 +2,7 @@ import type { Sql } from '@assistance/service-kit';
 import type { DeliveryColumns } from './delivery-of-row.ts';
 import type { LogDependencies } from './dependencies.ts';
 import type { LoggedSubscription } from './find-subscription.ts';
+import { logFloor } from '../log/log-floor.ts';
 import { newestSeqOf } from './newest-event.ts';
 import { selectDeliveries } from './select-deliveries.ts';
 import { ofType } from './walk-lanes.ts';
@@ -86,7 +87,7 @@ async function countBefore(
     `select count(*)::int as count from (
        select e.seq from span p cross join lateral (
          select e.seq from event e
-         where ${ofType('greatest(p.from_seq, $2::bigint + 1)', `least(coalesce(p.to_seq, ${LAST_SEQ}), $3::bigint - 1)`)}
+         where ${ofType(`greatest(p.from_seq, $2::bigint + 1, ${logFloor})`, `least(coalesce(p.to_seq, ${LAST_SEQ}), $3::bigint - 1)`)}
            and (select true from delivery d where d.lane_no = p.lane_no and d.seq = e.seq) is null
            and (select true from unsettled u where u.lane_no = p.lane_no and u.seq = e.seq) is null
          order by e.type, e.seq limit $4::int

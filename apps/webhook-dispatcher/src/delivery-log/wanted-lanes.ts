@@ -1,4 +1,5 @@
 import { seqOf } from '../log/event-log.ts';
+import { logFloor } from '../log/log-floor.ts';
 
 /** What a subscription's status is, from its owner's word and, where that is not older, the dispatcher's judgement. */
 export const effectiveStatus = `case when s.status <> 'active' then s.status
@@ -44,7 +45,7 @@ export function wantedLanes(filter: LaneFilter, given: (value: unknown) => strin
   return `
     select l.lane_no, l.cursor, l.state, l.ended_at, l.replay_id, l.replay_since,
            coalesce(l.replay_mode, 'live') as mode, live.lane_no as live_lane_no, s.subscription_id, s.owner,
-           ${effectiveStatus} as status, live.revived_at, live.hold_until, ${given(fromSeq)}::bigint as from_seq, ${upper} as to_seq
+           ${effectiveStatus} as status, live.revived_at, live.hold_until, greatest(${given(fromSeq)}::bigint, ${logFloor}) as from_seq, ${upper} as to_seq
     from subscription s
     join lane live on live.subscription_id = s.subscription_id and live.replay_id is null
     join lane l on l.subscription_id = s.subscription_id

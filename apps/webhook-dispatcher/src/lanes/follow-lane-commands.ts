@@ -7,7 +7,7 @@ const POLL_MS = 500;
 
 interface CommandRow {
   id: bigint;
-  kind: 'refresh' | 'retry';
+  kind: 'refresh' | 'reload' | 'retry';
   subscription_id: string;
   lane_no: bigint | null;
   seq: bigint | null;
@@ -42,21 +42,22 @@ export function createLaneCommandFollower(options: {
     if (shards.length === 0) return false;
     const commands = await sql.$queryRawUnsafe<CommandRow[]>(
       `select ${commandColumns} from lane_command
-       where shard = any($1::int[]) and not held and id <> all($2::bigint[]) and (kind = 'refresh' or $3::bool)
+       where shard = any($1::int[]) and not held and id <> all($2::bigint[]) and (kind <> 'retry' or $3::bool)
        order by id limit ${COMMANDS_PER_TURN}`,
       shards,
       [...underway],
       underway.size < MOST_UNDERWAY,
     );
-    const refreshes = commands.filter(({ kind }) => kind === 'refresh');
+    const refreshes = commands.filter(({ kind }) => kind !== 'retry');
     const refreshed = [...new Set(refreshes.map((row) => row.subscription_id))];
-    await Promise.all(refreshed.map(refresh));
+    const reloaded = new Set(commands.flatMap((row) => (row.kind === 'reload' ? [row.subscription_id] : [])));
+    await Promise.all(refreshed.map((id) => refresh(id, { anew: reloaded.has(id) })));
     await remove(refreshes);
     for (const command of commands) if (command.kind === 'retry') retry(command);
     return commands.length === COMMANDS_PER_TURN;
   }
 
-  async function refresh(subscriptionId: string): Promise<void> {
+  async function refresh(subscriptionId: string, how: { anew: boolean }): Promise<void> {
     const held = await sql.$queryRawUnsafe<CommandRow[]>(
       `select ${commandColumns} from lane_command where subscription_id = $1 and held and id <> all($2::bigint[])
        order by id limit ${COMMANDS_PER_TURN}`,
@@ -65,7 +66,7 @@ export function createLaneCommandFollower(options: {
     );
     // They begin before what a resumption begins; where there is none, the rest is held again.
     for (const command of held) retry(command, { whilePaused: true });
-    await owner.refresh(subscriptionId);
+    await owner.refresh(subscriptionId, how);
     await sql.$executeRawUnsafe(
       'update lane_command set held = false where subscription_id = $1 and held',
       subscriptionId,

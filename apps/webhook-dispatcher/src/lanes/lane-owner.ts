@@ -83,12 +83,15 @@ export class LaneOwner {
     }
   }
 
-  /** The mirror learned something of a subscription: applies it to its lanes. */
-  async refresh(subscriptionId: string): Promise<void> {
+  /**
+   * The mirror learned something of a subscription: applies it to its lanes. With `anew`, all that is in memory of it is
+   * ended and read again, because some of it has expired.
+   */
+  async refresh(subscriptionId: string, { anew } = { anew: false }): Promise<void> {
     const { sql } = this.options;
     await this.loading;
     const known = this.subscriptions.get(subscriptionId);
-    if (known !== undefined && (await this.hasNewSpans(known))) await this.quiesce(known);
+    if (known !== undefined && (anew || (await this.hasNewSpans(known)))) await this.quiesce(known);
     await joinSpans(sql, { subscriptionId });
     const loaded = await loadSubscription(this.options, subscriptionId);
     if (loaded === undefined) {

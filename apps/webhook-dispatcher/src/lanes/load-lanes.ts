@@ -1,5 +1,6 @@
 import type { KeyRing, Logger, Sql } from '@assistance/service-kit';
 import type { Ordering } from '@assistance/types';
+import { logFloor } from '../log/log-floor.ts';
 import type { WebhookSender } from '../sending/send-webhook.ts';
 import type { Judgement } from './judge-subscription.ts';
 import { Lane, type ReplayOf, type Span } from './lane.ts';
@@ -43,11 +44,11 @@ const lanesQuery = (where: string, which = `l.state = 'open'`): string => `
          l.hold_until, l.report_number, s.status, s.status_epoch, s.callback_url, s.ordering, s.secrets,
          (select coalesce(json_agg(json_build_object('type', p.type, 'from_seq', p.from_seq, 'to_seq', p.to_seq)), '[]')
           from span p where p.lane_no = l.lane_no) as spans,
-         array(select d.seq::float8 from delivery d where d.lane_no = l.lane_no and d.seq > l.cursor
+         array(select d.seq::float8 from delivery d where d.lane_no = l.lane_no and d.seq > l.cursor and d.seq >= ${logFloor}
                union all
-               select u.seq::float8 from unsettled u where u.lane_no = l.lane_no and u.seq > l.cursor) as recorded,
+               select u.seq::float8 from unsettled u where u.lane_no = l.lane_no and u.seq > l.cursor and u.seq >= ${logFloor}) as recorded,
          (select min(case when u.attempted_at < l.revived_at then l.revived_at else u.due_at end)
-          from unsettled u where u.lane_no = l.lane_no and u.state = 'retry') as next_due_at
+          from unsettled u where u.lane_no = l.lane_no and u.state = 'retry' and u.seq >= ${logFloor}) as next_due_at
   from lane l join subscription s using (subscription_id)
   where ${which} and s.status <> 'deleted' and ${where}
   order by l.lane_no`;

@@ -1,5 +1,6 @@
 import type { Sql } from '@assistance/service-kit';
 import { bytesOf, logEventOf, seqOf, type LogEvent } from '../log/event-log.ts';
+import { logFloor } from '../log/log-floor.ts';
 import { LANE_MEMORY, LANE_MEMORY_BYTES, type ByHand, type Job, type Lane } from './lane.ts';
 
 const MAX_SEQ = '9223372036854775807';
@@ -13,12 +14,13 @@ const readStatement = (filter: string): string => `
     (select t.* from span s cross join lateral (
        select e.* from event e
        where e.type = s.type and e.only_lane is null
-         and e.seq > $2::bigint and e.seq >= s.from_seq and e.seq <= coalesce(s.to_seq, ${MAX_SEQ})
+         and e.seq > $2::bigint and e.seq >= ${logFloor} and e.seq >= s.from_seq and e.seq <= coalesce(s.to_seq, ${MAX_SEQ})
          ${filter}
        order by e.seq limit ${LANE_MEMORY}
      ) t where s.lane_no = $1::bigint)
     union all
-    (select e.* from event e where e.only_lane = $1::bigint and e.seq > $2::bigint order by e.seq limit ${LANE_MEMORY})
+    (select e.* from event e where e.only_lane = $1::bigint and e.seq > $2::bigint and e.seq >= ${logFloor}
+     order by e.seq limit ${LANE_MEMORY})
     order by seq limit ${LANE_MEMORY}
   ) e) e
   where bytes_before < ${LANE_MEMORY_BYTES} order by seq`;
@@ -72,7 +74,7 @@ export async function countReplay(sql: Sql, lane: Lane, liveLaneNo: number): Pro
     `select count(*)::float8 as count from span s join event e
        on e.type = s.type and e.only_lane is null and e.seq >= s.from_seq and e.seq <= coalesce(s.to_seq, ${MAX_SEQ})
        ${replayFilter[replay.mode]}
-     where s.lane_no = $1::bigint and e.seq >= $2::bigint`,
+     where s.lane_no = $1::bigint and e.seq >= $2::bigint and e.seq >= ${logFloor}`,
     lane.laneNo,
     seqOf(replay.since),
     replay.since,
@@ -107,7 +109,7 @@ export async function readDue(
   const { now, revivedAt, limit, probe } = options;
   const rows = await sql.$queryRawUnsafe<DueRow[]>(
     `select ${dueColumns} from unsettled u join event e on e.seq = u.seq
-     where u.lane_no = $1::bigint and u.state = 'retry' and u.seq <> all ($2::bigint[])
+     where u.lane_no = $1::bigint and u.state = 'retry' and u.seq >= ${logFloor} and u.seq <> all ($2::bigint[])
        and ($5::bool or u.due_at <= $3::timestamptz or u.attempted_at < $4::timestamptz)
      order by u.due_at limit $6::int`,
     lane.laneNo,
@@ -122,7 +124,7 @@ export async function readDue(
   const taken = [...lane.busy, ...jobs.map(({ event }) => event.seq)];
   const [next] = await sql.$queryRawUnsafe<{ due_at: Date | null }[]>(
     `select min(due_at) as due_at from unsettled
-     where lane_no = $1::bigint and state = 'retry' and seq <> all ($2::bigint[])`,
+     where lane_no = $1::bigint and state = 'retry' and seq >= ${logFloor} and seq <> all ($2::bigint[])`,
     lane.laneNo,
     taken,
   );
@@ -143,7 +145,7 @@ export async function readDelivery(
      from event e
      left join delivery d on d.lane_no = $1::bigint and d.seq = e.seq
      left join unsettled u on u.lane_no = $1::bigint and u.seq = e.seq
-     where e.seq = $2::bigint`,
+     where e.seq = $2::bigint and e.seq >= ${logFloor}`,
     lane.laneNo,
     seq,
   );
@@ -169,7 +171,7 @@ export async function releaseSubject(sql: Sql, lane: Lane, subject: string): Pro
     `update unsettled set state = 'retry', due_at = clock_timestamp()
      where (lane_no, seq) = (
        select lane_no, seq from unsettled
-       where lane_no = $1::bigint and subject = $2 and state = 'blocked' order by seq limit 1)`,
+       where lane_no = $1::bigint and subject = $2 and state = 'blocked' and seq >= ${logFloor} order by seq limit 1)`,
     lane.laneNo,
     subject,
   );
@@ -179,7 +181,8 @@ export async function releaseSubject(sql: Sql, lane: Lane, subject: string): Pro
 /** Without order per subject nothing stays blocked. */
 export const releaseAllSubjects = (sql: Sql, lane: Lane): PromiseLike<number> =>
   sql.$executeRawUnsafe(
-    `update unsettled set state = 'retry', due_at = clock_timestamp() where lane_no = $1::bigint and state = 'blocked'`,
+    `update unsettled set state = 'retry', due_at = clock_timestamp() 
+     where lane_no = $1::bigint and state = 'blocked' and seq >= ${logFloor}`,
     lane.laneNo,
   );
 
@@ -190,7 +193,7 @@ export async function readHeldSubjects(
 ): Promise<{ subject: string; hasHead: boolean }[]> {
   return sql.$queryRawUnsafe(
     `select subject, bool_or(state = 'retry') as "hasHead" from unsettled
-     where lane_no = $1::bigint and state in ('retry', 'blocked') group by subject`,
+     where lane_no = $1::bigint and state in ('retry', 'blocked') and seq >= ${logFloor} group by subject`,
     lane.laneNo,
   );
 }

@@ -9,6 +9,8 @@ import {
   type Sql,
 } from '@assistance/service-kit';
 import type { LaneOwner } from './lane-owner.ts';
+import { seqOf } from '../log/event-log.ts';
+import { logFloor } from '../log/log-floor.ts';
 import type { Lane } from './lane.ts';
 import type { OutcomeRecorder } from './record-outcomes.ts';
 import { countReplay } from './read-lane.ts';
@@ -41,7 +43,7 @@ export function createReplayProgress(options: {
   async function tell(subscription: SubscriptionLanes, lane: Lane): Promise<void> {
     const ended =
       lane.settled && !lane.behind && !lane.hasJob() && !lane.loadingDue && lane.nextDueAt === Infinity;
-    const progress = await progressOf(sql, subscription, lane);
+    const progress = await progressOf(sql, subscription, lane, ended);
     const completed = ended && progress.pending === 0;
     const text = JSON.stringify({ progress, completed });
     if (told.get(lane) === text || subscription.dropped) return;
@@ -75,10 +77,19 @@ export function createReplayProgress(options: {
   }
 }
 
-async function progressOf(sql: Sql, subscription: SubscriptionLanes, lane: Lane): Promise<DeliveryCounts> {
-  const [row] = await sql.$queryRawUnsafe<{ delivered: number; dead: number; matched: number | null }[]>(
+/** What a replay that has nothing left to do has not settled has expired, if days were dropped since it was asked for. */
+async function progressOf(
+  sql: Sql,
+  subscription: SubscriptionLanes,
+  lane: Lane,
+  ended: boolean,
+): Promise<DeliveryCounts> {
+  const [row] = await sql.$queryRawUnsafe<
+    { delivered: number; dead: number; matched: number | null; floor: number }[]
+  >(
     `select l.delivered::float8 as delivered, l.matched::float8 as matched,
-            (select count(*)::float8 from unsettled u where u.lane_no = l.lane_no and u.state = 'dead') as dead
+            (select count(*)::float8 from unsettled u where u.lane_no = l.lane_no and u.state = 'dead'
+               and u.seq >= ${logFloor}) as dead, ${logFloor}::float8 as floor
      from lane l where l.lane_no = $1::bigint`,
     lane.laneNo,
   );
@@ -87,5 +98,14 @@ async function progressOf(sql: Sql, subscription: SubscriptionLanes, lane: Lane)
     row?.matched ?? (await countReplay(sql, lane, subscription.live.laneNo)),
     delivered + dead,
   );
-  return { matched, delivered, dead, pending: matched - delivered - dead, cancelled: 0, expired: 0 };
+  const open = matched - delivered - dead;
+  const isExpired = ended && row !== undefined && row.floor > seqOf(lane.replay?.since ?? 0);
+  return {
+    matched,
+    delivered,
+    dead,
+    pending: isExpired ? 0 : open,
+    cancelled: 0,
+    expired: isExpired ? open : 0,
+  };
 }

@@ -125,6 +125,7 @@ async function forgetSubscription(prisma: PrismaClient, subscriptionId: string):
     const lanes = await tx.lane.findMany({ where: { subscriptionId }, select: { laneNo: true } });
     await tx.span.deleteMany({ where: { laneNo: { in: lanes.map(({ laneNo }) => laneNo) } } });
     await tx.lane.deleteMany({ where: { subscriptionId } });
+    await tx.tally.deleteMany({ where: { subscriptionId } });
   });
 }
 

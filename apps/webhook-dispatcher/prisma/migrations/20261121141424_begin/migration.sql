@@ -144,6 +144,28 @@ CREATE TABLE "attempt" (
 ) PARTITION BY RANGE ("seq");
 
 -- CreateTable
+CREATE TABLE "log_floor" (
+    "id" INTEGER NOT NULL DEFAULT 1,
+    "seq" BIGINT NOT NULL,
+    "tallied_seq" BIGINT NOT NULL,
+
+    CONSTRAINT "log_floor_pkey" PRIMARY KEY ("id")
+);
+
+-- CreateTable
+CREATE TABLE "tally" (
+    "subscription_id" TEXT NOT NULL,
+    "day" DATE NOT NULL,
+    "matched" BIGINT NOT NULL,
+    "delivered" BIGINT NOT NULL,
+    "dead" BIGINT NOT NULL,
+    "cancelled" BIGINT NOT NULL,
+    "expired" BIGINT NOT NULL,
+
+    CONSTRAINT "tally_pkey" PRIMARY KEY ("subscription_id","day")
+);
+
+-- CreateTable
 CREATE TABLE "shard_lease" (
     "shard" INTEGER NOT NULL,
     "owner" UUID,
@@ -220,9 +242,13 @@ CREATE INDEX "parked_command_subscription_id_idx" ON "parked_command"("subscript
 CREATE INDEX "unsettled_lane_no_due_at_idx" ON "unsettled"("lane_no", "due_at");
 
 -- CreateIndex
+CREATE INDEX "tally_day_idx" ON "tally"("day");
+
+-- CreateIndex
 CREATE INDEX "outbox_shard_id_idx" ON "outbox"("shard", "id");
 
 INSERT INTO "log_head" ("id", "seq") VALUES (1, 0);
+INSERT INTO "log_floor" ("id", "seq", "tallied_seq") VALUES (1, 0, 0);
 INSERT INTO "shard_lease" ("shard") SELECT generate_series(0, 63);
 INSERT INTO "outbox_lease" ("shard") SELECT generate_series(0, 15);
 
@@ -257,6 +283,68 @@ begin
       end if;
     end if;
   end loop;
+end $$;
+
+-- Below the floor nothing is read or recorded any more, so that the days below it can be counted and dropped. Recordings
+-- share this lock: one that read the old floor is committed before a new one is.
+create function raise_log_floor(p_seq bigint) returns void language plpgsql as $$
+begin
+  perform pg_advisory_xact_lock(hashtext('log_floor'));
+  update log_floor set seq = p_seq where id = 1 and seq < p_seq;
+end $$;
+
+-- Counts what became of the events of a day (UTC) below the floor, by subscription, as the reconciliation does; replays
+-- and tests are left out. What is neither delivered nor dead was cancelled with its subscription, or has expired.
+create function tally_day(p_day date) returns void language plpgsql as $$
+declare
+  v_from bigint := seq_of(p_day::timestamp at time zone 'UTC');
+  v_to bigint := seq_of((p_day + 1)::timestamp at time zone 'UTC') - 1;
+begin
+  insert into tally (subscription_id, day, matched, delivered, dead, cancelled, expired)
+  with taken as (
+    select p.lane_no, p.type, greatest(p.from_seq, v_from) as from_seq, least(coalesce(p.to_seq, v_to), v_to) as to_seq
+    from span p join lane l on l.lane_no = p.lane_no and l.replay_id is null
+    where p.from_seq <= v_to and coalesce(p.to_seq, v_to) >= v_from
+  ), counted as materialized (
+    -- Most lanes take whole days of a type: each stretch is counted once for all.
+    select t.*, (select count(*) from event e where e.type = t.type and e.seq >= t.from_seq and e.seq <= t.to_seq)
+    from (select distinct type, from_seq, to_seq from taken) t
+  ), matched as (
+    select t.lane_no, sum(c.count)::bigint as count from taken t join counted c using (type, from_seq, to_seq)
+    group by t.lane_no
+  ), test as materialized (
+    select e.seq from event e where e.only_lane is not null and e.seq >= v_from and e.seq <= v_to
+  ), delivered as (
+    select d.lane_no, count(*) from delivery d
+    where d.seq >= v_from and d.seq <= v_to and not exists (select 1 from test where test.seq = d.seq)
+    group by d.lane_no
+  ), dead as (
+    select u.lane_no, count(*) from unsettled u
+    where u.seq >= v_from and u.seq <= v_to and u.state = 'dead' and not exists (select 1 from test where test.seq = u.seq)
+    group by u.lane_no
+  )
+  select s.subscription_id, p_day, m.count, coalesce(d.count, 0), coalesce(x.count, 0),
+         case when s.status = 'deleted' then rest.count else 0 end,
+         case when s.status = 'deleted' then 0 else rest.count end
+  from matched m
+  join lane l on l.lane_no = m.lane_no
+  join subscription s on s.subscription_id = l.subscription_id
+  left join delivered d on d.lane_no = m.lane_no
+  left join dead x on x.lane_no = m.lane_no
+  cross join lateral (select m.count - coalesce(d.count, 0) - coalesce(x.count, 0) as count) rest
+  where m.count > 0
+  on conflict do nothing;
+
+  -- What is kept may be blocked behind a delivery that has expired: the owners of these lanes read them anew.
+  insert into lane_command (shard, kind, subscription_id)
+  select distinct l.shard, 'reload', l.subscription_id
+  from unsettled u
+  join lane l on l.lane_no = u.lane_no and l.state = 'open'
+  join subscription s on s.subscription_id = l.subscription_id and s.ordering = 'subject'
+  where u.seq >= v_from and u.seq <= v_to and u.state <> 'dead';
+  perform pg_notify('lane_command', '');
+
+  update log_floor set tallied_seq = v_to + 1 where id = 1 and tallied_seq <= v_to;
 end $$;
 
 -- Appends events to the log, each once, and answers how many were new. The lock of the head row puts all arrivals in
@@ -302,14 +390,19 @@ end $$;
 
 -- Records what became of deliveries, all or nothing for each shard: only while the caller's lease of it, by owner and
 -- epoch, has not ended. The share lock keeps a takeover from committing between the check and the writes. Answers the
--- shards that were recorded; what belongs to any other is refused. Plans are told what is right on fresh partitions.
+-- shards that were recorded; what belongs to any other is refused. Of events below the log's floor nothing is recorded:
+-- their day is counted, and may be gone. Plans are told what is right on fresh partitions.
 create function record_outcomes(
   p_owner uuid, p_leases json, p_delivered json, p_unsettled json, p_settled json, p_attempts json, p_lanes json,
   p_reports json
 ) returns integer[] language plpgsql set enable_hashjoin = off set enable_mergejoin = off as $$
 declare
   v_held integer[];
+  v_floor bigint;
 begin
+  perform pg_advisory_xact_lock_shared(hashtext('log_floor'));
+  select seq into strict v_floor from log_floor where id = 1;
+
   select coalesce(array_agg(held.shard), '{}') into v_held from (
     select l.shard from json_to_recordset(p_leases) as g (shard integer, epoch bigint)
     join shard_lease l on l.shard = g.shard and l.epoch = g.epoch
@@ -321,14 +414,14 @@ begin
   select lane_no, seq, attempts, attempted_at, duration_ms, response_status, response_body
   from json_to_recordset(p_delivered) as d (shard integer, lane_no bigint, seq bigint, attempts integer,
     attempted_at timestamptz, duration_ms integer, response_status integer, response_body text)
-  where d.shard = any (v_held)
+  where d.shard = any (v_held) and d.seq >= v_floor
   on conflict do nothing;
 
   -- A success in a replay settles the original delivery too, where that was tried and had not succeeded.
   with healed as (
     delete from unsettled u
     using json_to_recordset(p_delivered) as d (shard integer, origin_lane_no bigint, seq bigint)
-    where d.shard = any (v_held) and u.lane_no = d.origin_lane_no and u.seq = d.seq
+    where d.shard = any (v_held) and d.seq >= v_floor and u.lane_no = d.origin_lane_no and u.seq = d.seq
     returning u.lane_no, u.seq, u.attempts
   )
   insert into delivery (lane_no, seq, attempts, attempted_at, duration_ms, response_status, response_body)
@@ -342,7 +435,7 @@ begin
   if json_array_length(p_settled) > 0 then
     delete from unsettled u
     using json_to_recordset(p_settled) as s (shard integer, lane_no bigint, seq bigint)
-    where s.shard = any (v_held) and u.lane_no = s.lane_no and u.seq = s.seq;
+    where s.shard = any (v_held) and s.seq >= v_floor and u.lane_no = s.lane_no and u.seq = s.seq;
   end if;
 
   if json_array_length(p_unsettled) > 0 then
@@ -350,7 +443,7 @@ begin
     select lane_no, seq, state, due_at, attempts, counted, attempted_at, reason, response_status, subject
     from json_to_recordset(p_unsettled) as w (shard integer, lane_no bigint, seq bigint, state text, due_at timestamptz,
       attempts integer, counted integer, attempted_at timestamptz, reason text, response_status integer, subject text)
-    where w.shard = any (v_held)
+    where w.shard = any (v_held) and w.seq >= v_floor
     on conflict (lane_no, seq) do update set
       state = excluded.state, due_at = excluded.due_at, attempts = excluded.attempts, counted = excluded.counted,
       attempted_at = excluded.attempted_at, reason = excluded.reason, response_status = excluded.response_status;
@@ -361,7 +454,7 @@ begin
     select lane_no, seq, attempt_number, attempted_at, duration_ms, reason, response_status, response_body
     from json_to_recordset(p_attempts) as a (shard integer, lane_no bigint, seq bigint, attempt_number integer,
       attempted_at timestamptz, duration_ms integer, reason text, response_status integer, response_body text)
-    where a.shard = any (v_held)
+    where a.shard = any (v_held) and a.seq >= v_floor
     on conflict do nothing;
   end if;
 

@@ -1,0 +1,114 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { reconciliation } from '@assistance/types';
+import { createLogger } from '@assistance/service-kit';
+import { createReceiver, waitUntil } from '@assistance/test-kit';
+import { dropDays } from '../src/retention/drop-days.ts';
+import { noonOf, putOldEvents, tablesOfDay } from './old-days.ts';
+import { createLogReader, type LogReader } from './read-log.ts';
+import {
+  createSurroundings,
+  startDispatcher,
+  type Dispatcher,
+  type Surroundings,
+} from './start-dispatcher.ts';
+
+let surroundings: Surroundings;
+let dispatcher: Dispatcher;
+let log: LogReader;
+
+beforeAll(async () => {
+  surroundings = await createSurroundings();
+  dispatcher = await startDispatcher(surroundings, {
+    RETENTION_DAYS: '30',
+    RETRY_BASE_MS: '3600000',
+    FAILING_AFTER_MS: '3600000',
+    RATE_LIMIT_PER_SECOND: '5000',
+  });
+  log = createLogReader(surroundings, dispatcher);
+}, 60_000);
+
+afterAll(async () => {
+  await dispatcher?.stop();
+  await surroundings?.close();
+}, 30_000);
+
+/** One turn of retention beside the running dispatcher, as if it were to keep so many days. */
+const keep = (retentionDays: number): Promise<number> =>
+  dropDays({
+    databaseUrl: surroundings.database.url,
+    retentionDays,
+    log: createLogger({ service: 'test', level: 'silent' }),
+  });
+
+const createdAt = noonOf(29).toISOString();
+const longAgo = { createdAt, eventTypes: [{ type: 'document.available' as const, addedAt: createdAt }] };
+
+const idsOf = (received: { body: string }[]): string[] =>
+  received.map(({ body }) => (JSON.parse(body) as { id: string }).id).sort();
+
+test('a paused lane with a backlog of which days have expired goes on with what is kept', async () => {
+  const receiver = await createReceiver();
+  const expired = await putOldEvents(surroundings.prisma, 25, 100);
+  const kept = await putOldEvents(surroundings.prisma, 15, 100);
+  const { record, change } = await surroundings.subscribe({
+    callbackUrl: receiver.url,
+    status: 'paused',
+    ...longAgo,
+  });
+  const { subscriptionId } = record;
+  await log.waitForVersion(subscriptionId, 1);
+  const [oldest] = (await log.list(`subscriptionId=${subscriptionId}&eventId=${expired[0]!.id}`)).data;
+  expect(oldest).toMatchObject({ status: 'pending' });
+
+  expect(await keep(20)).toBe(4);
+
+  expect(await tablesOfDay(surroundings.prisma, 25)).toEqual([]);
+  expect((await log.list(`subscriptionId=${subscriptionId}&limit=200`)).data).toHaveLength(100);
+  expect((await log.call(`/deliveries/${oldest!.deliveryId}`)).status).toBe(404);
+  expect((await log.call(`/deliveries/${oldest!.deliveryId}/retry`, { method: 'POST' })).status).toBe(404);
+  await change({ status: 'active', statusEpoch: 2 });
+  await log.deliveriesWith(`subscriptionId=${subscriptionId}&status=delivered`, 100);
+  const [fresh] = await surroundings.publishEvents(1);
+  await log.deliveriesWith(`eventId=${fresh}&subscriptionId=${subscriptionId}&status=delivered`, 1);
+  expect(idsOf(receiver.received)).toEqual([...kept.map(({ id }) => id), fresh].sort());
+  const path = `/subscriptions/${subscriptionId}/reconciliation?since=${createdAt}`;
+  expect(await log.read(reconciliation, path)).toMatchObject({
+    matched: 201,
+    delivered: 101,
+    expired: 100,
+    pending: 0,
+  });
+  await change({ status: 'deleted' });
+  await receiver.close();
+}, 60_000);
+
+test('what is kept and blocked behind an expired delivery of its subject is sent', async () => {
+  const receiver = await createReceiver();
+  receiver.respond((_request, number) => ({ status: number === 1 ? 500 : 200 }));
+  const [head] = await putOldEvents(surroundings.prisma, 9, 1, { subject: 'one' });
+  const behind = await putOldEvents(surroundings.prisma, 3, 2, { subject: 'one' });
+  const { record } = await surroundings.subscribe({
+    callbackUrl: receiver.url,
+    ordering: 'subject',
+    createdAt: noonOf(10).toISOString(),
+    eventTypes: [{ type: 'document.available', addedAt: noonOf(10).toISOString() }],
+  });
+  const { subscriptionId } = record;
+  await waitUntil(async () => {
+    const rows = await surroundings.prisma.unsettled.groupBy({ by: ['state'], _count: true });
+    return rows.find(({ state }) => state === 'blocked')?._count === 2;
+  });
+  const ofSubject = (): string[] => {
+    const ids = [head!, ...behind].map(({ id }) => id);
+    return idsOf(receiver.received).filter((id) => ids.includes(id));
+  };
+  expect(ofSubject()).toEqual([head!.id]);
+
+  expect(await keep(7)).toBeGreaterThanOrEqual(4);
+
+  for (const { id } of behind) {
+    await log.deliveriesWith(`subscriptionId=${subscriptionId}&eventId=${id}&status=delivered`, 1);
+  }
+  expect(ofSubject()).toEqual([head!, ...behind].map(({ id }) => id).sort());
+  await receiver.close();
+}, 60_000);
