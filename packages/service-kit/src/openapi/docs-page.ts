@@ -22,7 +22,7 @@ export function docsPage(document: OpenApiDocument): string {
 <style>${style}</style></head>
 <body><main>
 <h1>${text(info.title)} ${text(info.version)}</h1>
-<p>${text(info.summary)} Base path: <code>${text(base)}</code>. The same as a document: <a href="${text(base)}/openapi.json">OpenAPI 3.1</a>.
+<p>${text(info.description)} Base path: <code>${text(base)}</code>. The same as a document: <a href="${text(base)}/openapi.json">OpenAPI 3.1</a>.
 What is marked ${addition(true)} goes beyond the specification.</p>
 ${sections.join('\n')}
 <h2>Schemas</h2>
@@ -33,7 +33,7 @@ ${schemas.join('\n')}
 
 /** The parts of a document that the page shows, as the generator makes them. */
 interface Shown {
-  info: { title: string; version: string; summary: string };
+  info: { title: string; version: string; description: string };
   servers: { url: string }[];
   tags: { name: string; description: string }[];
   paths: Record<string, Record<string, ShownOperation>>;

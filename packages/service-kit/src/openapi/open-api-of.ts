@@ -1,4 +1,4 @@
-import { errorBody } from '@assistance/types';
+import { errorBody, scopeGrants, scopes } from '@assistance/types';
 import type { z } from 'zod';
 import type { Route } from '../http/mount-routes.ts';
 import { API_VERSION } from '../http/request-context.ts';
@@ -26,20 +26,37 @@ export function openApiOf(description: Description, routes: Route[]): OpenApiDoc
     info: {
       title: description.title,
       version: API_VERSION,
-      summary: description.summary,
+      description: description.summary,
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
     servers: [{ url: description.basePath }],
     tags: Object.entries(description.tags).map(([name, text]) => ({ name, description: text })),
     paths,
     components: {
-      securitySchemes: { token: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT' } },
+      securitySchemes: { token: tokenScheme(routes) },
       headers,
       responses: sharedResponses(routes),
       schemas: { ...answers.schemas, ...bodies.schemas },
     },
   };
 }
+
+/** Specification 5.1; which address gives tokens out is the deployment's. */
+const tokenScheme = (routes: Route[]): Json => ({
+  type: 'oauth2',
+  description:
+    'A bearer token of the client-credentials flow. The address is that of the sandbox; an agency has an identity provider of its own.',
+  flows: {
+    clientCredentials: {
+      tokenUrl: '/auth/token',
+      scopes: Object.fromEntries(
+        scopes
+          .filter((each) => routes.some(({ scope }) => scope === each))
+          .map((each) => [each, scopeGrants[each]]),
+      ),
+    },
+  },
+});
 
 /** `/applications/:applicationId` as `/applications/{applicationId}`. */
 export const templateOf = (path: string): string => path.replaceAll(/:(\w+)/g, '{$1}');
