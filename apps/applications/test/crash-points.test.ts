@@ -218,6 +218,8 @@ test('after the commit, before publishing: it is in the outbox, and published on
   const { body } = await submit(caller(), newSubmission());
   const { applicationId } = body;
   await waitUntil(async () => (await outboxOf(applicationId)) === 2);
+  // The relay has taken them up, and waits for Kafka.
+  await waitUntil(async () => (await service.metric('outbox_oldest_seconds')) > 0);
   await kill();
   // What was on its way is lost, not late.
   await ways.kafka.cut();

@@ -61,6 +61,8 @@ test('before the commit of a change: neither the change nor what it tells is the
 test('after the commit of a change, before it is published: it is published once', async () => {
   surroundings.ways.kafka.hang();
   expect((await subscribe(service, surroundings)).statusCode).toBe(201);
+  // The relay has taken it up, and waits for Kafka.
+  await waitUntil(async () => (await service.metric('outbox_oldest_seconds')) > 0);
   await service.end('SIGKILL');
   // What was on its way is lost, not late.
   await surroundings.ways.kafka.cut();

@@ -151,6 +151,8 @@ test('after recording, before the report is published: it is published once, and
   wayToKafka.hang();
   resolve({ status: 410 });
   await waitUntil(async () => (await outbox()) === 1);
+  // The relay has taken it up, and waits for Kafka.
+  await waitUntil(async () => (await dispatcher.metric('outbox_oldest_seconds')) > 0);
   await kill();
   await loseConnections();
   expect([await unsettled(), await outbox(), await statuses(record.subscriptionId)]).toEqual([1, 1, []]);

@@ -22,6 +22,8 @@ export interface ServiceProcess {
   /** What it says is missing: nothing when it is ready. */
   missing(): Promise<string[]>;
   untilReady(timeoutMs?: number): Promise<void>;
+  /** The value of a metric that has no labels but the service's. */
+  metric(name: string): Promise<number>;
   /** Sends a signal, and answers how and when it ended. */
   end(signal: 'SIGTERM' | 'SIGKILL'): Promise<{ code: number | null; durationMs: number }>;
 }
@@ -73,6 +75,10 @@ export async function startServiceProcess(options: ServiceProcessOptions): Promi
       ).catch((cause: unknown) => {
         throw new Error(`It did not become ready (${String(cause)}):\n${output.slice(-3_000)}`, { cause });
       });
+    },
+    metric: async (name) => {
+      const text = await (await ask('/metrics')).text();
+      return Number(new RegExp(`^${name}(?:\\{[^}]*\\})? (\\S+)$`, 'm').exec(text)?.[1]);
     },
     end: async (signal) => {
       const startedAt = performance.now();
