@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { reconciliation } from '@assistance/types';
-import { createLogger } from '@assistance/service-kit';
+import { createLogger, newId } from '@assistance/service-kit';
 import { createReceiver, waitUntil } from '@assistance/test-kit';
 import { dropDays } from '../src/retention/drop-days.ts';
 import { noonOf, putOldEvents, tablesOfDay } from './old-days.ts';
@@ -110,5 +110,40 @@ test('what is kept and blocked behind an expired delivery of its subject is sent
     await log.deliveriesWith(`subscriptionId=${subscriptionId}&eventId=${id}&status=delivered`, 1);
   }
   expect(ofSubject()).toEqual([head!, ...behind].map(({ id }) => id).sort());
+  await receiver.close();
+}, 60_000);
+
+test('a replay of which days have expired sends the rest, counts them as expired, and completes', async () => {
+  const receiver = await createReceiver();
+  const expired = await putOldEvents(surroundings.prisma, 6, 10);
+  const kept = await putOldEvents(surroundings.prisma, 4, 10);
+  const { record, change } = await surroundings.subscribe({ callbackUrl: receiver.url, status: 'paused' });
+  const { subscriptionId } = record;
+  await log.waitForVersion(subscriptionId, 1);
+  const replayId = newId('rep');
+  const requestedAt = new Date().toISOString();
+  const since = noonOf(6.5).toISOString();
+  const asked = { subscriptionId, replayId, since, mode: 'all', requestedAt };
+  await log.command('subscription.replay_requested', asked);
+  const matched = await waitUntil(
+    async () => (await surroundings.prisma.lane.findUnique({ where: { replayId } }))?.matched,
+  );
+
+  expect(await keep(5)).toBeGreaterThanOrEqual(4);
+
+  await change({ status: 'active', statusEpoch: 2 });
+  const completed = await waitUntil(async () =>
+    (await surroundings.reports()).find(
+      (report) => report.data['replayId'] === replayId && report.data['status'] === 'completed',
+    ),
+  );
+  expect(completed.data['progress']).toMatchObject({
+    matched: Number(matched),
+    expired: expired.length,
+    delivered: Number(matched) - expired.length,
+    pending: 0,
+  });
+  expect(idsOf(receiver.received)).toEqual(expect.arrayContaining(kept.map(({ id }) => id)));
+  expect(idsOf(receiver.received)).toHaveLength(Number(matched) - expired.length);
   await receiver.close();
 }, 60_000);

@@ -181,7 +181,7 @@ export async function releaseSubject(sql: Sql, lane: Lane, subject: string): Pro
 /** Without order per subject nothing stays blocked. */
 export const releaseAllSubjects = (sql: Sql, lane: Lane): PromiseLike<number> =>
   sql.$executeRawUnsafe(
-    `update unsettled set state = 'retry', due_at = clock_timestamp() 
+    `update unsettled set state = 'retry', due_at = clock_timestamp()
      where lane_no = $1::bigint and state = 'blocked' and seq >= ${logFloor}`,
     lane.laneNo,
   );
