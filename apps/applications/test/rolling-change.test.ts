@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { afterAll, expect, test } from '@jest/globals';
 import { migrate } from '@assistance/service-kit';
-import { createLaterMigrations, type ServiceProcess } from '@assistance/test-kit';
+import { migrateFurther, type ServiceProcess } from '@assistance/test-kit';
 import { createSurroundings } from './support/run-service.ts';
 import { clientOf } from './support/start-service.ts';
 import { get, submit, submittedAnd, untilStatus } from './support/submission.ts';
@@ -32,8 +32,9 @@ test('a column is added to every table under an old instance at work; it goes on
       await answer;
     }
   })();
-  const later = await createLaterMigrations(join(import.meta.dirname, '..', 'prisma', 'migrations'));
-  const applied = await migrate(surroundings.database.url, later);
+  const applied = await migrateFurther(join(import.meta.dirname, '..', 'prisma', 'migrations'), (folder) =>
+    migrate(surroundings.database.url, folder),
+  );
   migrating = false;
   await load;
   expect(applied).toEqual(['99990101000000_a_column_for_every_table']);

@@ -1,6 +1,6 @@
 import { afterAll, expect, test } from '@jest/globals';
 import { migrate } from '@assistance/service-kit';
-import { createLaterMigrations, type ServiceProcess } from '@assistance/test-kit';
+import { migrateFurther, type ServiceProcess } from '@assistance/test-kit';
 import { callerOf, createSurroundings, migrations, subscribe } from './create-surroundings.ts';
 
 const surroundings = await createSurroundings();
@@ -26,8 +26,8 @@ test('a column is added to every table under an old instance at work; it goes on
   const old = await surroundings.start();
   await old.untilReady();
   await work(old, old);
-  const later = await createLaterMigrations(migrations);
-  const [applied] = await Promise.all([migrate(surroundings.database.url, later), work(old, old)]);
+  const migrating = migrateFurther(migrations, (later) => migrate(surroundings.database.url, later));
+  const [applied] = await Promise.all([migrating, work(old, old)]);
   expect(applied).toEqual(['99990101000000_a_column_for_every_table']);
   await work(old, old);
 

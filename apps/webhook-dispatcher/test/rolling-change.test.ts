@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { afterAll, expect, test } from '@jest/globals';
 import { migrate } from '@assistance/service-kit';
 import {
-  createLaterMigrations,
+  migrateFurther,
   createReceiver,
   startServiceProcess,
   waitUntil,
@@ -53,8 +53,10 @@ test('a column is added to every table under an old instance at work; it goes on
   await surroundings.subscribe({ callbackUrl: receiver.url });
   await deliver(20);
 
-  const later = await createLaterMigrations(join(folder, 'prisma', 'migrations'));
-  const [applied] = await Promise.all([migrate(surroundings.database.url, later), deliver(300)]);
+  const migrating = migrateFurther(join(folder, 'prisma', 'migrations'), (later) =>
+    migrate(surroundings.database.url, later),
+  );
+  const [applied] = await Promise.all([migrating, deliver(300)]);
   expect(applied).toEqual(['99990101000000_a_column_for_every_table']);
   await deliver(20);
 

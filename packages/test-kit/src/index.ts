@@ -1,5 +1,4 @@
 export { createAnswerCheck, type AnswerCheck, type AnswerToCheck } from './create-answer-check.ts';
-export { createLaterMigrations } from './create-later-migrations.ts';
 export { createReceiver, type Answer, type Received, type Receiver } from './create-receiver.ts';
 export { createTestDatabase, type TestDatabase, type TestDatabaseOptions } from './create-test-database.ts';
 export { createTestIssuer, type TestIssuer, type TokenOptions } from './create-test-issuer.ts';
@@ -16,3 +15,4 @@ export {
   type ServiceProcessOptions,
 } from './start-service-process.ts';
 export { refuseForSpace, type SpaceRefusal } from './refuse-for-space.ts';
+export { migrateFurther } from './migrate-further.ts';

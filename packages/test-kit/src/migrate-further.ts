@@ -1,12 +1,15 @@
-import { cp, mkdir, mkdtemp, writeFile } from 'node:fs/promises';
+import { cp, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 /**
- * A folder with a service's migrations and those of its next version: one that adds a nullable column to every table.
- * Answers its path.
+ * Migrates to a service's next version: `migrate` gets a folder with its migrations and one more, which adds a nullable
+ * column to every table.
  */
-export async function createLaterMigrations(migrations: string): Promise<string> {
+export async function migrateFurther<T>(
+  migrations: string,
+  migrate: (folder: string) => Promise<T>,
+): Promise<T> {
   const folder = await mkdtemp(join(tmpdir(), 'assistance-migrations-'));
   await cp(migrations, folder, { recursive: true });
   const later = join(folder, '99990101000000_a_column_for_every_table');
@@ -20,5 +23,9 @@ export async function createLaterMigrations(migrations: string): Promise<string>
        loop execute format('alter table %I add column added_later text', name); end loop;
      end $$;`,
   );
-  return folder;
+  try {
+    return await migrate(folder);
+  } finally {
+    await rm(folder, { recursive: true });
+  }
 }
