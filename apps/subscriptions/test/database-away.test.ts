@@ -19,6 +19,22 @@ afterAll(async () => {
   await proxy.close();
 });
 
+/** Holds what a statement locks, from when this resolves until its answer is called. */
+async function hold(statement: string, ...parameters: unknown[]): Promise<() => Promise<void>> {
+  const locked = Promise.withResolvers<void>();
+  const released = Promise.withResolvers<void>();
+  const holding = api.prisma.$transaction(async (transaction) => {
+    await transaction.$executeRawUnsafe(statement, ...parameters);
+    locked.resolve();
+    await released.promise;
+  });
+  await Promise.race([locked.promise, holding]);
+  return async () => {
+    released.resolve();
+    await holding.catch(() => undefined);
+  };
+}
+
 test('while the database is away every operation is 503 with Retry-After; afterwards all is as it was', async () => {
   const { subscriptionId } = await subscribe(caller);
   const path = `/subscriptions/${subscriptionId}`;
@@ -53,18 +69,13 @@ test('while the database is away every operation is 503 with Retry-After; afterw
 test('a creation whose connection breaks before the commit leaves nothing, not even a place taken', async () => {
   const before = (await caller('GET', '/subscriptions')).body.length;
   // The second statement of the transaction waits for a lock that the test holds, and the connection breaks there.
-  const held = Promise.withResolvers<void>();
-  const holding = api.prisma.$transaction(async (transaction) => {
-    await transaction.$executeRawUnsafe('lock table subscription in exclusive mode');
-    await held.promise;
-  });
+  const release = await hold('lock table subscription in exclusive mode');
   const waiting = `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
   const creation = caller('POST', '/subscriptions', wanted);
   await waitUntil(async () => (await api.prisma.$queryRawUnsafe<unknown[]>(waiting)).length === 1);
   await proxy.cut();
   expect((await creation).statusCode).toBe(503);
-  held.resolve();
-  await holding.catch(() => undefined);
+  await release();
   await proxy.restore();
   await waitUntil(async () => (await caller('GET', '/subscriptions')).statusCode === 200);
   expect((await caller('GET', '/subscriptions')).body).toHaveLength(before);
@@ -76,20 +87,15 @@ test('a creation whose connection breaks before the commit leaves nothing, not e
 
 test('a row that stays locked is 503 in time, and not a wait for ever', async () => {
   const { subscriptionId } = await subscribe(caller);
-  const held = Promise.withResolvers<void>();
-  const holding = api.prisma.$transaction(async (transaction) => {
-    await transaction.$executeRawUnsafe(
-      'select 1 from subscription where subscription_id = $1 for update',
-      subscriptionId,
-    );
-    await held.promise;
-  });
+  const release = await hold(
+    'select 1 from subscription where subscription_id = $1 for update',
+    subscriptionId,
+  );
   const startedAt = performance.now();
   const { statusCode, body } = await caller('PATCH', `/subscriptions/${subscriptionId}`, {
     status: 'paused',
   });
   expect([statusCode, body.code]).toEqual([503, 'unavailable']);
   expect(performance.now() - startedAt).toBeLessThan(8_000);
-  held.resolve();
-  await holding;
+  await release();
 });
