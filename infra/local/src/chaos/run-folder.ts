@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import type { ChaosSettings } from './chaos-settings.ts';
 import { freePort } from '../machine/free-port.ts';
+import { MachineFault } from '../machine/machine-fault.ts';
 import { replaceFile } from '../machine/replace-file.ts';
 
 const subscribed = z.object({
@@ -37,6 +38,9 @@ export type RunFiles = ReturnType<typeof runFiles>;
 export async function openRun(settings: ChaosSettings): Promise<{ folder: string; run: Run }> {
   const { continued, seed, instances } = settings;
   if (continued !== undefined) {
+    if (!existsSync(runFiles(continued).platform)) {
+      throw new MachineFault('That run is finished: its proof held. To repeat it, give its SEED.');
+    }
     const before = run.parse(JSON.parse(readFileSync(runFiles(continued).run, 'utf8')));
     const goingOn = { ...before, startedAt: [...before.startedAt, Date.now()] };
     saveRun(continued, goingOn);
