@@ -21,17 +21,23 @@ const secretFields = [
  * (`request.answered`); the rest are fields. Secrets and personal data are redacted should they slip in.
  */
 export function createLogger({ service, level }: { service: string; level: string }): Logger {
-  return pino({
-    level,
-    base: { service },
-    timestamp: pino.stdTimeFunctions.isoTime,
-    formatters: { level: (label) => ({ level: label }) },
-    serializers: { err: errorFields },
-    redact: {
-      paths: secretFields.flatMap((field) => [field, `*.${field}`, `*.*.${field}`]),
-      censor: '[redacted]',
+  const output = pino.destination(1);
+  // A log that cannot be written (no space on the device) must not end the service that writes it.
+  output.on('error', () => undefined);
+  return pino(
+    {
+      level,
+      base: { service },
+      timestamp: pino.stdTimeFunctions.isoTime,
+      formatters: { level: (label) => ({ level: label }) },
+      serializers: { err: errorFields },
+      redact: {
+        paths: secretFields.flatMap((field) => [field, `*.${field}`, `*.*.${field}`]),
+        censor: '[redacted]',
+      },
     },
-  });
+    output,
+  );
 }
 
 /** An error as it is logged: driver errors may quote row values in `detail`, so fields are chosen, not copied. */
