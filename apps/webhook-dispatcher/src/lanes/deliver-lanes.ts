@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { topics, type SubscriptionReportData } from '@assistance/types';
 import {
   cloudEventOf,
@@ -355,5 +356,3 @@ function settleOriginal(live: Lane, seq: number): void {
   const index = live.retries.findIndex(({ event }) => event.seq === seq);
   if (index !== -1) live.retries.splice(index, 1);
 }
-
-const delay = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));

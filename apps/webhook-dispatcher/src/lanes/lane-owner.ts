@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import type { KeyRing, Lease, Logger, ShardLeases, Sql } from '@assistance/service-kit';
 import type { LogEvent } from '../log/event-log.ts';
 import type { WebhookSender } from '../sending/send-webhook.ts';
@@ -280,5 +281,3 @@ const isLive = async (sql: Sql, subscriptionId: string): Promise<boolean> => {
   );
   return rows.length > 0;
 };
-
-const delay = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));

@@ -126,10 +126,6 @@ export class Lane {
     return this.isBehind;
   }
 
-  get waitingCount(): number {
-    return this.waiting.length;
-  }
-
   /** Nothing is read that is not recorded. */
   get settled(): boolean {
     return this.open.length === 0 && this.busy.size === 0;

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Consumer, EachBatchPayload, Kafka, KafkaMessage } from 'kafkajs';
 import { isDataFault } from '../database/sql-state.ts';
 import { atMost } from '../runtime/at-most.ts';
@@ -231,5 +232,3 @@ const received = (message: KafkaMessage, topic: string, partition: number): Rece
   ),
   timestamp: new Date(Number(message.timestamp)),
 });
-
-const delay = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
