@@ -14,6 +14,8 @@ let ending: Promise<void> | undefined;
 /** Until then whoever waits for the result of the start must learn that there is none. */
 let isUp = false;
 
+// Output that cannot be written, for want of space say, is no reason to stop what runs.
+for (const output of [process.stdout, process.stderr]) output.on('error', () => undefined);
 onStopSignal(() => void end(isUp ? 0 : 130, 'Stopping …'));
 process.on('uncaughtException', (error) => void end(1, `The local platform failed: ${error.stack}`));
 process.on('unhandledRejection', (error) => void end(1, `The local platform failed: ${String(error)}`));

@@ -1,20 +1,25 @@
 import { expect, test } from '@jest/globals';
 import { spawnSync } from 'node:child_process';
+import { closeSync, openSync } from 'node:fs';
+import { devNull } from 'node:os';
 
-/** The lines that a process logs with these statements. */
-function logged(statements: string, level = 'info'): Record<string, unknown>[] {
+/** Runs the statements in a process of their own. */
+function run(statements: string, level: string, output: 'pipe' | number) {
   const script = `
     import { createLogger } from './src/index.ts';
     const log = createLogger({ service: 'things', level: '${level}' });
     ${statements}`;
-  const { stdout, stderr } = spawnSync(
-    process.execPath,
-    ['--conditions=source', '--input-type=module', '-e', script],
-    {
-      env: {},
-      encoding: 'utf8',
-    },
-  );
+  return spawnSync(process.execPath, ['--conditions=source', '--input-type=module', '-e', script], {
+    env: {},
+    encoding: 'utf8',
+    stdio: ['ignore', output, 'pipe'],
+    timeout: 30_000,
+  });
+}
+
+/** The lines that a process logs with these statements. */
+function logged(statements: string, level = 'info'): Record<string, unknown>[] {
+  const { stdout, stderr } = run(statements, level, 'pipe');
   expect(stderr).toBe('');
   return stdout
     .split('\n')
@@ -79,4 +84,20 @@ test('an error is logged by its name, code, message, place and causes, not by th
 test('what is thrown and is no error is not shown', () => {
   const [line] = logged(`log.error({ err: 'hunter2' }, 'x');`);
   expect(line?.['err']).toEqual({ message: 'a value that is no Error was thrown' });
+});
+
+test('a log that cannot be written neither ends the process nor keeps it from ending', () => {
+  const unwritable = openSync(devNull, 'r');
+  const { status, stderr } = run(
+    `log.info('a');
+    setTimeout(() => {
+      log.fatal('b');
+      console.error('went on');
+      process.exit(3);
+    }, 50);`,
+    'info',
+    unwritable,
+  );
+  closeSync(unwritable);
+  expect({ status, stderr }).toEqual({ status: 3, stderr: 'went on\n' });
 });

@@ -1,4 +1,3 @@
-import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import got from 'got';
@@ -7,6 +6,7 @@ import { createDatabases, databaseUrl } from '../postgres/create-databases.ts';
 import { launch } from '../processes/launch.ts';
 import { claimLocalDir, localFiles, releaseLocalDir } from './local-dir.ts';
 import { boundLogs, tailOf } from '../processes/log-file.ts';
+import { KeptFile } from '../machine/kept-file.ts';
 import { MachineFault } from '../machine/machine-fault.ts';
 import { paths } from '../machine/paths.ts';
 import { platformAddresses, type PlatformAddresses } from './platform-addresses.ts';
@@ -17,7 +17,6 @@ import { sandboxEnvironment, serviceEnvironment, type Surroundings } from './pro
 import { endLeftBehind, ProcessLedger } from '../processes/process-ledger.ts';
 import type { Progress } from '../machine/progress.ts';
 import { provisionLocalTopics } from '../kafka/provision-local-topics.ts';
-import { replaceFile } from '../machine/replace-file.ts';
 import { runQuietly } from '../processes/run-quietly.ts';
 import { loadSecrets, type Secrets } from './secrets.ts';
 import { instancesOf, services, type Service } from './services.ts';
@@ -39,6 +38,7 @@ export class LocalPlatform {
   readonly #files: ReturnType<typeof localFiles>;
   readonly #ledger: ProcessLedger;
   readonly #supervisor: Supervisor;
+  readonly #platformFile: KeptFile;
   readonly #closers: (() => void)[] = [];
   #describe: (() => Platform) | undefined;
   #claimed = false;
@@ -50,6 +50,7 @@ export class LocalPlatform {
     this.#environment = { ...environment, NODE_COMPILE_CACHE: this.#files.compileCache };
     this.#progress = progress;
     this.#ledger = new ProcessLedger(this.#files.ledger);
+    this.#platformFile = new KeptFile(this.#files.platform);
     this.#supervisor = new Supervisor({
       onChange: () => this.#writePlatformFile(),
       onTrouble: (line) => progress.say(`  ! ${line}`),
@@ -87,7 +88,7 @@ export class LocalPlatform {
     if (!this.#claimed) return;
     this.#ledger.close();
     for (const close of this.#closers) close();
-    rmSync(this.#files.platform, { force: true });
+    this.#platformFile.remove();
     await this.#supervisor.closeServices();
     await endLeftBehind(this.#files.ledger); // also what is only about to start, and tools that still run
     await this.#supervisor.close();
@@ -232,7 +233,7 @@ export class LocalPlatform {
 
   #writePlatformFile(): void {
     if (this.#describe === undefined || this.#closing !== undefined) return;
-    replaceFile(this.#files.platform, this.#describe(), 0o600);
+    this.#platformFile.write(this.#describe());
   }
 
   #logOf(name: string): string {

@@ -1,6 +1,7 @@
-import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { readFileSync, rmSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
+import { KeptFile } from '../machine/kept-file.ts';
 import { startTimeOf } from './start-time-of.ts';
 
 const entries = z.array(z.object({ name: z.string(), pid: z.number().int(), startTime: z.string() }));
@@ -10,12 +11,16 @@ const politeForMs = 5_000;
 
 /** Which processes are ours, on disk, so that whoever comes after a SIGKILL can end what was left. */
 export class ProcessLedger {
-  readonly file: string;
+  readonly #kept: KeptFile;
   #entries: Entry[] = [];
   #closed = false;
 
   constructor(file: string) {
-    this.file = file;
+    this.#kept = new KeptFile(file);
+  }
+
+  get file(): string {
+    return this.#kept.path;
   }
 
   /** Throws once the ledger is closed: then nothing more may be started. */
@@ -39,9 +44,8 @@ export class ProcessLedger {
   }
 
   #write(): void {
-    if (this.#entries.length === 0) return rmSync(this.file, { force: true });
-    writeFileSync(`${this.file}.new`, JSON.stringify(this.#entries, null, 2), { mode: 0o600 });
-    renameSync(`${this.file}.new`, this.file);
+    if (this.#entries.length === 0) this.#kept.remove();
+    else this.#kept.write(this.#entries);
   }
 }
 

@@ -1,4 +1,4 @@
-import { pino, type Logger } from 'pino';
+import { pino, type DestinationStream, type Logger } from 'pino';
 
 export type { Logger } from 'pino';
 
@@ -21,9 +21,7 @@ const secretFields = [
  * (`request.answered`); the rest are fields. Secrets and personal data are redacted should they slip in.
  */
 export function createLogger({ service, level }: { service: string; level: string }): Logger {
-  const output = pino.destination(1);
-  // A log that cannot be written (no space on the device) must not end the service that writes it.
-  output.on('error', () => undefined);
+  const output = standardOutput();
   return pino(
     {
       level,
@@ -38,6 +36,17 @@ export function createLogger({ service, level }: { service: string; level: strin
     },
     output,
   );
+}
+
+/**
+ * A log that cannot be written (no space on the device) neither ends the service nor keeps it from ending: what waits is
+ * tried again with the next line, and beyond 1 MiB lines are dropped.
+ */
+function standardOutput(): DestinationStream {
+  const output = pino.destination({ dest: 1, sync: true, maxLength: 1024 * 1024, retryEAGAIN: () => false });
+  output.on('error', () => undefined);
+  output.flushSync = () => undefined; // nothing waits that could be written, and the library's would try for ever
+  return output;
 }
 
 /** An error as it is logged: driver errors may quote row values in `detail`, so fields are chosen, not copied. */
