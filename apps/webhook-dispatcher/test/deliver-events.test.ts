@@ -1,50 +1,22 @@
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { beforeEach, expect, test } from '@jest/globals';
 import { CloudEvent, HTTP } from 'cloudevents';
 import { Webhook as StandardWebhook } from 'standardwebhooks';
 import Stripe from 'stripe';
 import { Webhook as SvixWebhook } from 'svix';
-import { createReceiver, waitUntil, type Receiver } from '@assistance/test-kit';
-import {
-  createSurroundings,
-  startDispatcher,
-  type Dispatcher,
-  type Surroundings,
-} from './start-dispatcher.ts';
+import { waitUntil, type Receiver } from '@assistance/test-kit';
+import { runDispatcher } from './start-dispatcher.ts';
 
-let surroundings: Surroundings;
-let dispatcher: Dispatcher;
+const { surroundings } = await runDispatcher({
+  RETRY_BASE_MS: '40',
+  RETRY_FACTOR: '1.5',
+  RETRY_MAX_ATTEMPTS: '3',
+  DELIVERY_TIMEOUT_MS: '3000',
+  FAILING_AFTER_MS: '3600000',
+});
 let receiver: Receiver;
 
-beforeAll(async () => {
-  surroundings = await createSurroundings();
-  dispatcher = await startDispatcher(surroundings, {
-    RETRY_BASE_MS: '40',
-    RETRY_FACTOR: '1.5',
-    RETRY_MAX_ATTEMPTS: '3',
-    DELIVERY_TIMEOUT_MS: '3000',
-    FAILING_AFTER_MS: '3600000',
-  });
-}, 60_000);
-
-afterAll(async () => {
-  await dispatcher?.stop();
-  await surroundings?.close();
-}, 30_000);
-
-const receivers: Receiver[] = [];
-
-async function receive(): Promise<Receiver> {
-  const created = await createReceiver();
-  receivers.push(created);
-  return created;
-}
-
 beforeEach(async () => {
-  receiver = await receive();
-});
-
-afterEach(async () => {
-  await Promise.all(receivers.splice(0).map((each) => each.close()));
+  receiver = await surroundings.receive();
 });
 
 const idsOf = (of: Receiver): string[] => of.received.map(({ headers }) => String(headers['webhook-id']));
@@ -74,7 +46,7 @@ test('an event reaches its subscriber once, as the bytes that came, signed for t
 });
 
 test('many events reach each of several subscribers exactly once', async () => {
-  const others = await Promise.all([receive(), receive()]);
+  const others = await Promise.all([surroundings.receive(), surroundings.receive()]);
   for (const { url } of [receiver, ...others]) await surroundings.subscribe({ callbackUrl: url });
   const ids = await surroundings.publishEvents(1_500);
   for (const each of [receiver, ...others]) {
@@ -134,7 +106,7 @@ test('a delivery that runs out of attempts is dead and stays visible', async () 
 });
 
 test('a receiver that hangs is given up at the deadline, and holds up only its own lane', async () => {
-  const hanging = await receive();
+  const hanging = await surroundings.receive();
   hanging.respond(() => new Promise(() => undefined));
   const { record } = await surroundings.subscribe({ callbackUrl: hanging.url });
   await surroundings.subscribe({ callbackUrl: receiver.url });
@@ -169,7 +141,7 @@ test('a deleted subscription gets nothing more', async () => {
   await receiver.waitFor(({ headers }) => headers['webhook-id'] === first);
   await change({ status: 'deleted' });
   await waitForVersion(record.subscriptionId, 2);
-  const witness = await receive();
+  const witness = await surroundings.receive();
   await surroundings.subscribe({ callbackUrl: witness.url });
   const [id] = await surroundings.publishEvents(1);
   await witness.waitFor(({ headers }) => headers['webhook-id'] === id);
@@ -185,7 +157,7 @@ test('a type that is added begins with the change, one that is removed ends with
   await receiver.waitFor(({ headers }) => headers['webhook-id'] === wanted);
   await change({ eventTypes: [] });
   await waitForVersion(record.subscriptionId, 3);
-  const witness = await receive();
+  const witness = await surroundings.receive();
   await surroundings.subscribe({ callbackUrl: witness.url });
   const [unwanted] = await surroundings.publishEvents(1);
   await witness.waitFor(({ headers }) => headers['webhook-id'] === unwanted);

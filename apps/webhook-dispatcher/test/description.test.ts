@@ -1,34 +1,17 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import { newId, type OpenApiDocument } from '@assistance/service-kit';
-import { createReceiver, type Receiver } from '@assistance/test-kit';
+
 import got from 'got';
 import { operations } from '../src/operations.ts';
 import { routes, type RouteDependencies } from '../src/routes.ts';
 import { answerCheck, createLogReader } from './read-log.ts';
-import {
-  createSurroundings,
-  startDispatcher,
-  type Dispatcher,
-  type Surroundings,
-} from './start-dispatcher.ts';
+import { runDispatcher } from './start-dispatcher.ts';
 
-let surroundings: Surroundings;
-let dispatcher: Dispatcher;
-let receiver: Receiver;
-let document: OpenApiDocument;
-beforeAll(async () => {
-  surroundings = await createSurroundings();
-  dispatcher = await startDispatcher(surroundings);
-  receiver = await createReceiver();
-  document = await got(`${dispatcher.url}/openapi.json`).json();
-}, 60_000);
-afterAll(async () => {
-  await receiver?.close();
-  await dispatcher?.stop();
-  await surroundings?.close();
-}, 30_000);
+const { surroundings, dispatcher } = await runDispatcher();
+const receiver = await surroundings.receive();
+const document: OpenApiDocument = await got(`${dispatcher.url}/openapi.json`).json();
 
 const described = () =>
   Object.entries(document.paths).flatMap(([path, methods]) =>

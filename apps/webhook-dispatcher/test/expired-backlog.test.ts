@@ -1,36 +1,19 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import { reconciliation } from '@assistance/types';
 import { createLogger, newId } from '@assistance/service-kit';
 import { createReceiver, waitUntil } from '@assistance/test-kit';
 import { dropDays } from '../src/retention/drop-days.ts';
 import { noonOf, putOldEvents, tablesOfDay } from './old-days.ts';
-import { createLogReader, type LogReader } from './read-log.ts';
-import {
-  createSurroundings,
-  startDispatcher,
-  type Dispatcher,
-  type Surroundings,
-} from './start-dispatcher.ts';
+import { createLogReader } from './read-log.ts';
+import { runDispatcher } from './start-dispatcher.ts';
 
-let surroundings: Surroundings;
-let dispatcher: Dispatcher;
-let log: LogReader;
-
-beforeAll(async () => {
-  surroundings = await createSurroundings();
-  dispatcher = await startDispatcher(surroundings, {
-    RETENTION_DAYS: '30',
-    RETRY_BASE_MS: '3600000',
-    FAILING_AFTER_MS: '3600000',
-    RATE_LIMIT_PER_SECOND: '5000',
-  });
-  log = createLogReader(surroundings, dispatcher);
-}, 60_000);
-
-afterAll(async () => {
-  await dispatcher?.stop();
-  await surroundings?.close();
-}, 30_000);
+const { surroundings, dispatcher } = await runDispatcher({
+  RETENTION_DAYS: '30',
+  RETRY_BASE_MS: '3600000',
+  FAILING_AFTER_MS: '3600000',
+  RATE_LIMIT_PER_SECOND: '5000',
+});
+const log = createLogReader(surroundings, dispatcher);
 
 /** One turn of retention beside the running dispatcher, as if it were to keep so many days. */
 const keep = (retentionDays: number): Promise<number> =>

@@ -1,43 +1,24 @@
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { beforeEach, expect, test } from '@jest/globals';
 import { explanation, type Explanation, type Verdict } from '@assistance/types';
 import { idOfNumbers, newId } from '@assistance/service-kit';
-import { createReceiver, waitUntil, type Answer, type Receiver } from '@assistance/test-kit';
-import { createLogReader, type LogReader } from './read-log.ts';
-import {
-  createSurroundings,
-  startDispatcher,
-  type Dispatcher,
-  type Surroundings,
-} from './start-dispatcher.ts';
+import { waitUntil, type Answer, type Receiver } from '@assistance/test-kit';
+import { createLogReader } from './read-log.ts';
+import { runDispatcher, type Surroundings } from './start-dispatcher.ts';
 
-let surroundings: Surroundings;
-let dispatcher: Dispatcher;
+const { surroundings, dispatcher } = await runDispatcher({
+  RETRY_BASE_MS: '100',
+  RETRY_MAX_ATTEMPTS: '2',
+  FAILING_AFTER_ATTEMPTS: '5',
+  FAILING_AFTER_MS: '0',
+  FAILING_RETRY_MAX_MS: '60000',
+  RATE_LIMIT_PER_SECOND: '5000',
+});
+const log = createLogReader(surroundings, dispatcher);
 let receiver: Receiver;
-let log: LogReader;
-
-beforeAll(async () => {
-  surroundings = await createSurroundings();
-  dispatcher = await startDispatcher(surroundings, {
-    RETRY_BASE_MS: '100',
-    RETRY_MAX_ATTEMPTS: '2',
-    FAILING_AFTER_ATTEMPTS: '5',
-    FAILING_AFTER_MS: '0',
-    FAILING_RETRY_MAX_MS: '60000',
-    RATE_LIMIT_PER_SECOND: '5000',
-  });
-  log = createLogReader(surroundings, dispatcher);
-}, 60_000);
-
-afterAll(async () => {
-  await dispatcher?.stop();
-  await surroundings?.close();
-}, 30_000);
 
 beforeEach(async () => {
-  receiver = await createReceiver();
+  receiver = await surroundings.receive();
 });
-
-afterEach(() => receiver.close());
 
 async function subscribe(fields: Parameters<Surroundings['subscribe']>[0] | object = {}) {
   const subscribed = await surroundings.subscribe({ callbackUrl: receiver.url, ...fields });

@@ -1,38 +1,20 @@
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals';
-import { createReceiver, waitUntil, type Receiver } from '@assistance/test-kit';
-import {
-  createSurroundings,
-  startDispatcher,
-  type Dispatcher,
-  type Surroundings,
-} from './start-dispatcher.ts';
+import { beforeEach, expect, test } from '@jest/globals';
+import { waitUntil, type Receiver } from '@assistance/test-kit';
+import { runDispatcher } from './start-dispatcher.ts';
 
-let surroundings: Surroundings;
-let dispatcher: Dispatcher;
+const { surroundings } = await runDispatcher({
+  RETRY_BASE_MS: '50',
+  RETRY_FACTOR: '1.5',
+  FAILING_AFTER_ATTEMPTS: '5',
+  FAILING_AFTER_MS: '200',
+  FAILING_RETRY_MAX_MS: '100',
+  PAUSE_AFTER_MS: '3000',
+});
 let receiver: Receiver;
 
-beforeAll(async () => {
-  surroundings = await createSurroundings();
-  dispatcher = await startDispatcher(surroundings, {
-    RETRY_BASE_MS: '50',
-    RETRY_FACTOR: '1.5',
-    FAILING_AFTER_ATTEMPTS: '5',
-    FAILING_AFTER_MS: '200',
-    FAILING_RETRY_MAX_MS: '100',
-    PAUSE_AFTER_MS: '3000',
-  });
-}, 60_000);
-
-afterAll(async () => {
-  await dispatcher?.stop();
-  await surroundings?.close();
-}, 30_000);
-
 beforeEach(async () => {
-  receiver = await createReceiver();
+  receiver = await surroundings.receive();
 });
-
-afterEach(() => receiver.close());
 
 const idsOf = (): string[] => receiver.received.map(({ headers }) => String(headers['webhook-id']));
 

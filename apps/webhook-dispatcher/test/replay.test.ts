@@ -1,35 +1,17 @@
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { beforeEach, expect, test } from '@jest/globals';
 import { topics, type ReplayMode } from '@assistance/types';
 import { cloudEventOf, newId, structuredRecord } from '@assistance/service-kit';
-import { createReceiver, waitUntil, type Receiver } from '@assistance/test-kit';
-import {
-  createSurroundings,
-  startDispatcher,
-  type Dispatcher,
-  type Subscribed,
-  type Surroundings,
-} from './start-dispatcher.ts';
+import { waitUntil, type Receiver } from '@assistance/test-kit';
+import { runDispatcher, startDispatcher, type Subscribed } from './start-dispatcher.ts';
 
-let surroundings: Surroundings;
-let dispatcher: Dispatcher;
-let receiver: Receiver;
 const environment = { RETRY_BASE_MS: '20', RETRY_MAX_ATTEMPTS: '1', FAILING_AFTER_MS: '3600000' };
 
-beforeAll(async () => {
-  surroundings = await createSurroundings();
-  dispatcher = await startDispatcher(surroundings, environment);
-}, 60_000);
-
-afterAll(async () => {
-  await dispatcher?.stop();
-  await surroundings?.close();
-}, 30_000);
+const { surroundings, dispatcher } = await runDispatcher(environment);
+let receiver: Receiver;
 
 beforeEach(async () => {
-  receiver = await createReceiver();
+  receiver = await surroundings.receive();
 });
-
-afterEach(() => receiver.close());
 
 async function command(type: string, { record }: Subscribed, data: Record<string, unknown>): Promise<void> {
   const { subscriptionId, version } = record;
@@ -176,7 +158,7 @@ test('a replay goes on after a kill, and completes with every event', async () =
   await waitUntil(() => replayed(replayId).length >= 40);
   await dispatcher.kill();
   receiver.respond(() => ({}));
-  dispatcher = await startDispatcher(surroundings, environment);
+  await startDispatcher(surroundings, environment);
   await waitUntil(() => new Set(replayed(replayId)).size >= ids.length, { timeoutMs: 30_000 });
   expect((await completion(replayId))['progress']).toMatchObject({
     matched: 300,

@@ -1,7 +1,7 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { createServer } from 'node:net';
 import { join } from 'node:path';
+import { afterAll } from '@jest/globals';
 import got from 'got';
 import { topics, type SubscriptionRecord, type Topic } from '@assistance/types';
 import {
@@ -18,10 +18,13 @@ import {
   type OutgoingRecord,
 } from '@assistance/service-kit';
 import {
+  createReceiver,
   createTestDatabase,
   createTestIssuer,
+  freePort,
   testKafka,
   waitUntil,
+  type Receiver,
   type TestDatabase,
   type TestIssuer,
 } from '@assistance/test-kit';
@@ -45,6 +48,10 @@ export interface Surroundings {
   publishEvents(count: number, options?: { subject?: string; time?: Date }): Promise<string[]>;
   /** What the dispatcher told the subscriptions service, oldest first. */
   reports(): Promise<{ type: string; data: Record<string, unknown> }[]>;
+  /** A subscriber's endpoint, until all is closed. */
+  receive(): Promise<Receiver>;
+  /** Is ended before all else when it is closed. */
+  running: Set<Dispatcher>;
   close(): Promise<void>;
 }
 
@@ -53,6 +60,21 @@ export interface Subscribed {
   secret: string;
   /** Publishes the next version of the record. */
   change(fields: Partial<SubscriptionRecord>): Promise<void>;
+}
+
+/** Surroundings and one dispatcher in them, for all tests of a file. */
+export async function runDispatcher(
+  environment: Record<string, string> | ((surroundings: Surroundings) => Record<string, string>) = {},
+): Promise<{ surroundings: Surroundings; dispatcher: Dispatcher }> {
+  const surroundings = await createSurroundings();
+  afterAll(() => surroundings.close(), 30_000);
+  try {
+    const own = typeof environment === 'function' ? environment(surroundings) : environment;
+    return { surroundings, dispatcher: await startDispatcher(surroundings, own) };
+  } catch (error) {
+    await surroundings.close();
+    throw error;
+  }
 }
 
 export async function createSurroundings(): Promise<Surroundings> {
@@ -76,6 +98,8 @@ export async function createSurroundings(): Promise<Surroundings> {
   const prisma = openDatabase({ url: database.url, poolSize: 2 });
   const keyRingConfig = { current: 'k1', keys: { k1: randomBytes(32).toString('base64') } };
   const keyRing = createKeyRing(keyRingConfig);
+  const running = new Set<Dispatcher>();
+  const receivers: Receiver[] = [];
 
   const publishRecord = (record: SubscriptionRecord): Promise<void> =>
     publisher.publish([
@@ -156,7 +180,15 @@ export async function createSurroundings(): Promise<Surroundings> {
       return ids;
     },
     reports: () => readAll(kafka, topicPrefix + topics.report.name),
+    async receive() {
+      const receiver = await createReceiver();
+      receivers.push(receiver);
+      return receiver;
+    },
+    running,
     async close() {
+      await Promise.all([...running].map((dispatcher) => dispatcher.stop()));
+      await Promise.all(receivers.map((receiver) => receiver.close()));
       await publisher.stop();
       await prisma.$disconnect();
       await issuer.close();
@@ -198,6 +230,8 @@ async function readAll(
 export interface Dispatcher {
   /** The delivery log. */
   url: string;
+  /** Health and metrics. */
+  opsUrl: string;
   process: ChildProcess;
   /** SIGTERM; resolves when it has ended. */
   stop(): Promise<void>;
@@ -210,7 +244,7 @@ export async function startDispatcher(
   surroundings: Surroundings,
   environment: Record<string, string> = {},
 ): Promise<Dispatcher> {
-  const [httpPort, opsPort] = await Promise.all([freePort(), freePort()]);
+  const [httpPort, opsPort] = [await freePort(), await freePort()];
   const child = spawn(
     process.execPath,
     ['--conditions=source', '--disable-warning=ExperimentalWarning', 'src/main.ts'],
@@ -227,10 +261,25 @@ export async function startDispatcher(
     },
   );
   const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()));
+  const end = async (signal: NodeJS.Signals): Promise<void> => {
+    surroundings.running.delete(dispatcher);
+    child.kill('SIGCONT'); // a frozen one hears no SIGTERM
+    child.kill(signal);
+    await ended;
+  };
+  const opsUrl = `http://127.0.0.1:${opsPort}`;
+  const dispatcher: Dispatcher = {
+    url: `http://127.0.0.1:${httpPort}/deliveries/v1`,
+    opsUrl,
+    process: child,
+    stop: () => end('SIGTERM'),
+    kill: () => end('SIGKILL'),
+  };
+  surroundings.running.add(dispatcher);
   await waitUntil(
     async () => {
       if (child.exitCode !== null) throw new Error('the dispatcher ended');
-      const { statusCode } = await got(`http://127.0.0.1:${opsPort}/readyz`, {
+      const { statusCode } = await got(`${opsUrl}/readyz`, {
         throwHttpErrors: false,
         retry: { limit: 0 },
       });
@@ -238,24 +287,5 @@ export async function startDispatcher(
     },
     { timeoutMs: 20_000 },
   );
-  const end = async (signal: NodeJS.Signals): Promise<void> => {
-    child.kill(signal);
-    await ended;
-  };
-  return {
-    url: `http://127.0.0.1:${httpPort}/deliveries/v1`,
-    process: child,
-    stop: () => end('SIGTERM'),
-    kill: () => end('SIGKILL'),
-  };
+  return dispatcher;
 }
-
-const freePort = (): Promise<number> =>
-  new Promise((resolve, reject) => {
-    const server = createServer();
-    server.once('error', reject);
-    server.listen(0, '127.0.0.1', () => {
-      const address = server.address();
-      server.close(() => resolve(typeof address === 'object' && address !== null ? address.port : 0));
-    });
-  });

@@ -1,41 +1,18 @@
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals';
-import { createReceiver, waitUntil, type Receiver } from '@assistance/test-kit';
-import {
-  createSurroundings,
-  startDispatcher,
-  type Dispatcher,
-  type Surroundings,
-} from './start-dispatcher.ts';
+import { afterAll, afterEach, beforeEach, expect, test } from '@jest/globals';
+import { waitUntil, type Receiver } from '@assistance/test-kit';
+import { createSurroundings, startDispatcher, type Dispatcher } from './start-dispatcher.ts';
 
-let surroundings: Surroundings;
+const surroundings = await createSurroundings();
+afterAll(() => surroundings.close());
 let receiver: Receiver;
-const running: Dispatcher[] = [];
-
-beforeAll(async () => {
-  surroundings = await createSurroundings();
-}, 60_000);
-
-afterAll(async () => {
-  await surroundings?.close();
-});
 
 beforeEach(async () => {
-  receiver = await createReceiver();
+  receiver = await surroundings.receive();
 });
 
-afterEach(async () => {
-  for (const dispatcher of running.splice(0)) {
-    dispatcher.process.kill('SIGCONT');
-    await dispatcher.kill();
-  }
-  await receiver.close();
-});
+afterEach(() => Promise.all([...surroundings.running].map((dispatcher) => dispatcher.kill())));
 
-async function start(): Promise<Dispatcher> {
-  const dispatcher = await startDispatcher(surroundings);
-  running.push(dispatcher);
-  return dispatcher;
-}
+const start = (): Promise<Dispatcher> => startDispatcher(surroundings);
 
 /** How many shards each living owner holds. */
 async function shares(): Promise<number[]> {
@@ -67,7 +44,6 @@ test('two instances share the shards, deliver nothing twice, and a stop hands ov
 
   await first.stop();
   const stoppedAt = Date.now();
-  running.shift();
   const after = await surroundings.publishEvents(50);
   await waitUntil(async () => (await shares()).join() === '64', { timeoutMs: 2_000 });
   expect(Date.now() - stoppedAt).toBeLessThan(2_000);
@@ -83,7 +59,6 @@ test('after a kill the other takes over within 15 s, and every event arrives', a
   const ids = await surroundings.publishEvents(200);
   await receiver.waitForCount(40);
   await doomed.kill();
-  running.shift();
   const killedAt = Date.now();
   await start();
   await waitUntil(() => hasAll(ids), { timeoutMs: 30_000 });
