@@ -1,4 +1,5 @@
 // npm run check: all that can be said about the sources without running them.
+import { globSync } from 'node:fs';
 import { join } from 'node:path';
 import { tmpdir } from 'node:os';
 import { fileURLToPath } from 'node:url';
@@ -16,11 +17,27 @@ const tool = (path: string, ...args: string[]) => node(join(paths.modules, path)
 const task = (name: string, ...args: string[]) =>
   node('--conditions=source', fileURLToPath(new URL(`${name}.ts`, import.meta.url)), ...args);
 
+/** Of every OpenAPI and AsyncAPI document. Nothing of it is told to anybody. */
+const lint = (linter: string, ...args: string[]): Command => ({
+  ...tool(linter, 'lint', ...args, ...globSync('docs/*api/*.json', { cwd: paths.root })),
+  env: { ...process.env, REDOCLY_TELEMETRY: 'off', REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true' },
+});
+
 const checks: [string, Command][] = [
   ['Formatting', tool('prettier/bin/prettier.cjs', '--check', '.')],
   ['Lint', tool('eslint/bin/eslint.js', '.', '--max-warnings=0')],
   ['Boundaries between packages', turbo('boundaries')],
   ['Types', turbo('run', 'typecheck', '--output-logs=errors-only', '--continue', '--concurrency=2')],
+  ['Descriptions, as redocly sees them', lint('@redocly/cli/bin/cli.js', '--config=docs/redocly.yaml')],
+  [
+    'Descriptions, as spectral sees them',
+    lint(
+      '@stoplight/spectral-cli/dist/index.js',
+      '--ruleset=docs/.spectral.yaml',
+      '--fail-severity=hint',
+      '--quiet',
+    ),
+  ],
   ['Migrations lead to their schemas', task('migration', 'check')],
 ];
 

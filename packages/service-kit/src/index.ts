@@ -31,6 +31,7 @@ export * from './kafka/read-cloud-event.ts';
 export * from './kafka/record-consumer.ts';
 export * from './kafka/record-publisher.ts';
 export * from './openapi/description-routes.ts';
+export * from './openapi/json-schemas.ts';
 export * from './openapi/open-api-of.ts';
 export * from './openapi/operation.ts';
 export * from './runtime/at-most.ts';

@@ -4,6 +4,7 @@ export * from './date-time.ts';
 export * from './delivery.ts';
 export * from './error.ts';
 export * from './event.ts';
+export * from './message-data.ts';
 export * from './page.ts';
 export * from './program.ts';
 export * from './scope.ts';

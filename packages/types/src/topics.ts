@@ -11,6 +11,8 @@ export type Party =
 
 export interface Topic {
   name: string;
+  /** For whoever reads or writes it. */
+  description: string;
   /** What the record key is: the unit of order. */
   key: string;
   /** CloudEvents binding: structured for events, binary where a null value must be a tombstone. */
@@ -26,6 +28,7 @@ export interface Topic {
 
 const event = (name: string, key: string, type: EventType, producer: Party): Topic => ({
   name: `assistance.events.${name}.v1`,
+  description: eventTypes[type].description,
   key,
   mode: 'structured',
   types: [type],
@@ -37,6 +40,7 @@ const event = (name: string, key: string, type: EventType, producer: Party): Top
 
 const deadLetters = (service: 'applications' | 'subscriptions' | 'webhook-dispatcher'): Topic => ({
   name: `assistance.${service}.dlq`,
+  description: `Records that ${service} could not take, as they came, with where they lay and why in their headers.`,
   key: 'as the original',
   mode: 'binary',
   types: ['dead_letter'],
@@ -50,6 +54,8 @@ const deadLetters = (service: 'applications' | 'subscriptions' | 'webhook-dispat
 export const topics = {
   intake: {
     name: 'assistance.case-management.intake.v1',
+    description:
+      'What case management is to do: open a case, decide in place of the rules, or close what is open.',
     key: 'applicationId',
     mode: 'structured',
     types: ['case_management.intake'],
@@ -60,6 +66,7 @@ export const topics = {
   },
   cases: {
     name: 'assistance.case-management.cases.v1',
+    description: 'What case management did: cases opened, and decisions.',
     key: 'applicationId',
     mode: 'structured',
     types: ['case.opened', 'case.determined', 'review.determined'],
@@ -74,6 +81,8 @@ export const topics = {
   requestReleased: event('request-released', 'requestId', 'request.released', 'records-system'),
   subscription: {
     name: 'assistance.subscriptions.subscription.v1',
+    description:
+      'The whole state of each subscription, the newest of a key; a null value means that nothing is left of it.',
     key: 'subscriptionId',
     mode: 'binary',
     types: ['subscription.recorded'],
@@ -84,6 +93,7 @@ export const topics = {
   },
   command: {
     name: 'assistance.subscriptions.command.v1',
+    description: 'What the owner of a subscription asks of the dispatcher.',
     key: 'subscriptionId',
     mode: 'structured',
     types: ['subscription.replay_requested', 'subscription.replay_cancelled', 'subscription.test_requested'],
@@ -94,6 +104,7 @@ export const topics = {
   },
   report: {
     name: 'assistance.webhooks.subscription-report.v1',
+    description: 'What the dispatcher judged of a subscription, and how far a replay is.',
     key: 'subscriptionId',
     mode: 'structured',
     types: ['subscription.status_judged', 'subscription.replay_progressed'],

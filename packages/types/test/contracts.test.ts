@@ -3,6 +3,7 @@ import {
   applicationSubmission,
   errorStatus,
   eventTypeNames,
+  messageData,
   replayRequest,
   subscriptionChange,
   subscriptionCreation,
@@ -24,6 +25,11 @@ describe('the table of topics', () => {
       expect(all.filter(({ types }) => types.includes(type))).toHaveLength(1);
       expect(topicOfEvent[type].consumers).toContain('webhook-dispatcher');
     }
+  });
+
+  test('each type that a topic carries has a schema of its data', () => {
+    const types = all.flatMap((topic) => topic.types).filter((type) => type !== 'dead_letter');
+    expect(Object.keys(messageData).toSorted()).toEqual([...types].toSorted());
   });
 
   test('only a compacted topic is binary, besides those for dead letters', () => {

@@ -93,6 +93,7 @@ export async function startTopics(): Promise<TopicsOfTest> {
 
 const topicOf = (name: string): Topic => ({
   name,
+  description: 'Of a test.',
   key: 'id',
   mode: 'structured',
   types: [],
