@@ -4,7 +4,6 @@ import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { createTestIssuer, type TestIssuer } from '@assistance/test-kit';
 import { provisionLocalTopics } from './kafka/provision-local-topics.ts';
-import { freePort } from './machine/free-port.ts';
 import { MachineFault } from './machine/machine-fault.ts';
 import { Progress, seconds } from './machine/progress.ts';
 import { turbo } from './machine/turbo.ts';
@@ -14,10 +13,11 @@ import { launch } from './processes/launch.ts';
 import { tailOf } from './processes/log-file.ts';
 import { runQuietly } from './processes/run-quietly.ts';
 import { onStopSignal } from './processes/stop-signal.ts';
+import { untilReady } from './processes/until-ready.ts';
+import { throwawayServiceEnvironment } from './test-run/throwaway-service-environment.ts';
 import { withThrowawayStack, type ThrowawayStack } from './test-run/throwaway-stack.ts';
 
 const pnpm = 'pnpm@10.34.9';
-const readyWithinMs = 30_000;
 const progress = new Progress();
 const stopping = new AbortController();
 onStopSignal(() => stopping.abort());
@@ -84,7 +84,7 @@ async function shipAndRun(service: Service, stack: ThrowawayStack, issuer: TestI
     const productionSize = await sizeOf(tree, stack);
     const migrate = { PATH: process.env['PATH'], DATABASE_URL: databaseOfService };
     await run('migrate', process.execPath, ['dist/migrate.js'], home, migrate);
-    const environment = await serviceEnvironment(service, databaseOfService, stack, issuer);
+    const environment = await throwawayServiceEnvironment(service, databaseOfService, stack, issuer);
     const { readyMs, stopMs } = await startAndStop(service, home, environment, stack);
     return {
       service,
@@ -134,49 +134,6 @@ async function startAndStop(
     if (how !== 'exit code 0') throw new Error(`it was to stop gracefully, and ended with ${how}.`);
     return performance.now() - stoppedAt;
   }
-}
-
-async function untilReady(opsPort: string, exited: Promise<string>): Promise<void> {
-  let ended: string | undefined;
-  void exited.then((how) => (ended = how));
-  const deadline = performance.now() + readyWithinMs;
-  let said = 'nothing';
-  while (performance.now() < deadline) {
-    if (ended !== undefined) throw new Error(`it ended with ${ended}.`);
-    try {
-      const answer = await fetch(`http://127.0.0.1:${opsPort}/readyz`);
-      if (answer.ok) return;
-      said = await answer.text();
-    } catch {
-      // It does not listen yet.
-    }
-    await new Promise((resolve) => setTimeout(resolve, 50));
-  }
-  throw new Error(`it was not ready within ${seconds(readyWithinMs)}; it said ${said}.`);
-}
-
-/** What a deployment gives a service; the keys are of no use elsewhere. */
-async function serviceEnvironment(
-  service: Service,
-  url: string,
-  stack: ThrowawayStack,
-  { issuer, jwksUri, audience }: TestIssuer,
-): Promise<NodeJS.ProcessEnv> {
-  const key = Buffer.alloc(32, 7).toString('base64');
-  return {
-    PATH: process.env['PATH'],
-    HTTP_PORT: String(await freePort()),
-    OPS_PORT: String(await freePort()),
-    DATABASE_URL: url,
-    KAFKA_BROKERS: stack.brokers.join(','),
-    TOKEN_AUDIENCE: audience,
-    TOKEN_ISSUERS: JSON.stringify([{ issuer, jwksUri }]),
-    KEY_RING: JSON.stringify({ current: 'k1', keys: { k1: key } }),
-    CURSOR_KEY: key,
-    ...(service === 'applications'
-      ? { IDEMPOTENCY_KEY: JSON.stringify({ id: 'i1', key }), PROGRAM_SETS: 'agency' }
-      : {}),
-  };
 }
 
 /** Nothing of this repository's own packages is to be found by accident. */

@@ -14,10 +14,14 @@ export interface ThrowawayStack {
   /** Empty without Kafka. */
   brokers: string[];
   ledger: ProcessLedger;
+  /** Of its own processes; undefined where they are not ours. */
+  pids: { postgres: number; kafka: number | undefined };
 }
 
 interface StackOptions {
   kafka: boolean;
+  /** With the settings of the local platform: what is committed has reached the disk. */
+  durable?: boolean;
   signal: AbortSignal;
   /** Called when all is up. */
   onReady?: () => void;
@@ -25,7 +29,7 @@ interface StackOptions {
 
 /** Runs the work with a Postgres (and a Kafka) of its own, which are gone afterwards with all their data. */
 export async function withThrowawayStack<T>(
-  { kafka, signal, onReady }: StackOptions,
+  { kafka, durable = false, signal, onReady }: StackOptions,
   work: (stack: ThrowawayStack) => Promise<T>,
 ): Promise<T> {
   const folder = mkdtempSync(join(tmpdir(), 'assistance-test-'));
@@ -38,14 +42,15 @@ export async function withThrowawayStack<T>(
   };
   signal.addEventListener('abort', endAll, { once: true });
   const starting = [
-    startThrowawayPostgres(folder, ledger),
+    startThrowawayPostgres(folder, ledger, durable),
     kafka ? startThrowawayKafka(folder, ledger) : noKafka(),
   ] as const;
   try {
-    const [postgres, { brokers }] = await Promise.all(starting);
+    const [postgres, { brokers, pid }] = await Promise.all(starting);
     signal.throwIfAborted();
     onReady?.();
-    return await work({ postgresUrl: postgres.url, brokers, ledger });
+    const pids = { postgres: postgres.pid, kafka: pid };
+    return await work({ postgresUrl: postgres.url, brokers, ledger, pids });
   } finally {
     signal.removeEventListener('abort', endAll);
     const started = await Promise.allSettled(starting);
@@ -59,7 +64,7 @@ export async function withThrowawayStack<T>(
   }
 }
 
-async function startThrowawayPostgres(folder: string, ledger: ProcessLedger) {
+async function startThrowawayPostgres(folder: string, ledger: ProcessLedger, durable: boolean) {
   return startPostgres({
     dataDir: join(folder, 'postgres'),
     port: await freePort(),
@@ -67,7 +72,10 @@ async function startThrowawayPostgres(folder: string, ledger: ProcessLedger) {
     logFile: join(folder, 'postgres.log'),
     ledger,
     // The data is thrown away, so it need not reach the disk.
-    settings: ['fsync=off', 'synchronous_commit=off', 'full_page_writes=off', 'max_connections=300'],
+    settings: [
+      'max_connections=300',
+      ...(durable ? [] : ['fsync=off', 'synchronous_commit=off', 'full_page_writes=off']),
+    ],
   });
 }
 
@@ -82,9 +90,9 @@ async function startThrowawayKafka(folder: string, ledger: ProcessLedger) {
     },
     process.env,
   );
-  return { brokers, stop: async () => running?.stop() };
+  return { brokers, pid: running?.pid, stop: async () => running?.stop() };
 }
 
 async function noKafka() {
-  return { brokers: [], stop: async () => {} };
+  return { brokers: [], pid: undefined, stop: async () => {} };
 }
