@@ -3,7 +3,6 @@ import { topics } from '@assistance/types';
 import {
   connectKafka,
   createCursorCodec,
-  createDatabaseAdapter,
   createDatabaseCheck,
   createHttpPart,
   createHttpServer,
@@ -22,12 +21,14 @@ import {
   runService,
 } from '@assistance/service-kit';
 import { createApp } from './app.ts';
+import { createAuditMetrics } from './audit/audit-metrics.ts';
+import { AuditSealer } from './audit/audit-sealer.ts';
 import { takeCaseMessages } from './cases/take-case-message.ts';
 import { config } from './config.ts';
 import { createDecidingMetrics } from './deciding/deciding-metrics.ts';
 import { decideDue } from './deciding/decide-due.ts';
 import { watchOpen } from './deciding/watch-open.ts';
-import { PrismaClient } from './generated/prisma/client.ts';
+import { openDatabase } from './open-database.ts';
 import { loadProgramsOrExit } from './programs/load-programs.ts';
 import { createProgramPublication } from './programs/publish-programs.ts';
 import { createPublishedPrograms } from './programs/published-programs.ts';
@@ -43,13 +44,7 @@ const log = createLogger({ service, level: settings.LOG_LEVEL });
 const metrics = createMetrics(service);
 const decidingMetrics = createDecidingMetrics(metrics.registry);
 
-const prisma = new PrismaClient({
-  adapter: createDatabaseAdapter({
-    url: settings.DATABASE_URL,
-    poolSize: settings.DATABASE_POOL_SIZE,
-    applicationName: service,
-  }),
-});
+const prisma = openDatabase({ url: settings.DATABASE_URL, poolSize: settings.DATABASE_POOL_SIZE });
 const database = createDatabaseCheck({ sql: prisma, log });
 const publication = createProgramPublication({ sql: prisma, files: programs.files, log });
 const published = createPublishedPrograms({ catalogue: programs, sql: prisma });
@@ -100,6 +95,8 @@ const cases = new RecordConsumer({
   log,
 });
 
+const sealer = new AuditSealer({ sql: prisma, metrics: createAuditMetrics(metrics.registry), log });
+
 const verifier = createTokenVerifier({ issuers: settings.TOKEN_ISSUERS, audience: settings.TOKEN_AUDIENCE });
 const issuer = createIssuerCheck({ verifier, log });
 const app = createApp({
@@ -136,6 +133,7 @@ await runService({
     publication,
     publisher,
     relay,
+    sealer,
     cases,
     { name: 'watch-open', start: () => watch.start(), stop: () => watch.stop() },
     { name: 'deciding', start: () => deciding.start(), stop: () => deciding.stop() },

@@ -79,15 +79,22 @@ describe('answers', () => {
 });
 
 describe('the audit', () => {
-  test.each(["update audit set actor = 'x'", 'delete from audit', 'truncate audit'])(
-    'is not changed by its own owner: %s',
-    async (statement) => {
-      await submit(client);
-      const before = await service.prisma.audit.count();
-      await expect(service.prisma.$executeRawUnsafe(statement)).rejects.toThrow(/never changed/);
-      expect(await service.prisma.audit.count()).toBe(before);
-    },
-  );
+  test.each([
+    ['audit', "update audit set actor = 'x'"],
+    ['audit', 'delete from audit'],
+    ['audit', 'truncate audit'],
+    ['audit_seal', "update audit_seal set seal = ''"],
+    ['audit_seal', 'delete from audit_seal'],
+    ['audit_seal', 'truncate audit_seal'],
+  ])('%s is not changed by its own owner: %s', async (table, statement) => {
+    await submit(client);
+    await service.prisma.$executeRawUnsafe(`insert into audit_seal select max(id), '' from audit`);
+    const count = (): Promise<unknown> =>
+      service.prisma.$queryRawUnsafe(`select count(*)::int as rows from ${table}`);
+    const before = await count();
+    await expect(service.prisma.$executeRawUnsafe(statement)).rejects.toThrow(/never changed/);
+    expect(await count()).toEqual(before);
+  });
 
   test('names nobody: neither the applicant nor the answers', async () => {
     const { body } = await submit(client, {

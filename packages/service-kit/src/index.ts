@@ -41,6 +41,7 @@ export * from './runtime/metrics.ts';
 export * from './runtime/ops-server.ts';
 export * from './runtime/poll-loop.ts';
 export * from './runtime/readiness.ts';
+export * from './runtime/run-command.ts';
 export * from './runtime/run-service.ts';
 export * from './runtime/shard-of.ts';
 export * from './runtime/type-id.ts';

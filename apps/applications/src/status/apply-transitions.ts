@@ -94,6 +94,7 @@ with input as (
       -- An application that has become eligible goes on at once when its determination came before.
       work_due_at = case when i.status = 'eligible' and a.pending_outcome is not null then i.at end,
       open_key = case when i.stays_open then a.open_key end,
+      closed_at = case when not i.stays_open then i.at end,
       withdrawal_owner = coalesce(a.withdrawal_owner, i.withdrawal_owner),
       withdrawal_key = coalesce(a.withdrawal_key, i.withdrawal_key),
       withdrawal_case_id = coalesce(a.withdrawal_case_id, i.withdrawal_case_id)
