@@ -1,8 +1,10 @@
 import { describe, expect, test } from '@jest/globals';
-import { waitUntil } from '@assistance/test-kit';
+import { pino } from 'pino';
+import { testKafka, waitUntil } from '@assistance/test-kit';
 import { createMetrics, UnacceptableRecord, type ReceivedRecord } from '../src/index.ts';
 import { openTestDatabase } from './support/open-test-database.ts';
-import { record, startTopics, valuesOf, type TopicsOfTest } from './support/start-topics.ts';
+import { refuseJoining } from './support/refuse-joining.ts';
+import { log as silent, record, startTopics, valuesOf, type TopicsOfTest } from './support/start-topics.ts';
 
 const withTopics = (body: (topics: TopicsOfTest) => Promise<void>) => async () => {
   const topics = await startTopics();
@@ -288,6 +290,35 @@ describe('while Kafka is away', () => {
         await consumer.stop();
         expect(performance.now() - startedAt).toBeLessThan(6_000);
         way.restore();
+      }),
+    );
+  }
+});
+
+describe('a consumer that crashed is replaced, and logged', () => {
+  for (const [why, errorCode, level] of [
+    ['as a warning when that passes, as while a coordinator loads', 14, 'warn'],
+    ['as an error when it does not, as where a foreign consumer has the group', 23, 'error'],
+  ] as const) {
+    test.concurrent(
+      why,
+      withTopics(async (topics) => {
+        const lines: string[] = [];
+        const formatters = { level: (label: string) => ({ level: label }) };
+        const log = pino({ formatters }, { write: (line) => void lines.push(line) });
+        const taken: ReceivedRecord[] = [];
+        topics.consume({
+          groupId: 'one',
+          kafka: refuseJoining(testKafka().brokers, errorCode, silent),
+          log,
+          handle: async (records) => void taken.push(...records),
+        });
+        await topics.publisher.publish(numbered('a', 0, 1));
+        await waitUntil(() => taken.length === 1, SOON);
+        const crashes = lines
+          .map((line) => JSON.parse(line) as { level: string; msg: string })
+          .filter(({ msg }) => msg === 'kafka.consumer_crashed');
+        expect(crashes.map((crash) => crash.level)).toEqual([level]);
       }),
     );
   }

@@ -95,6 +95,8 @@ export class RecordConsumer implements Part, Dependency {
   private async build(): Promise<void> {
     const { kafka, groupId, topicPrefix, topics, log } = this.options;
     while (!this.stopped) {
+      // KafkaJS asks whether to begin again only where the failure may pass; begun again is here, with a new consumer.
+      let mayPass = false;
       const consumer = kafka.consumer({
         groupId: topicPrefix + groupId,
         sessionTimeout: SESSION_MS,
@@ -102,7 +104,12 @@ export class RecordConsumer implements Part, Dependency {
         rebalanceTimeout: 20_000,
         allowAutoTopicCreation: false,
         maxWaitTimeInMs: 500,
-        retry: { restartOnFailure: () => Promise.resolve(false) },
+        retry: {
+          restartOnFailure: () => {
+            mayPass = true;
+            return Promise.resolve(false);
+          },
+        },
       });
       this.consumer = consumer;
       const heard = (): void => void (this.heardAt = performance.now());
@@ -112,7 +119,7 @@ export class RecordConsumer implements Part, Dependency {
         this.joined = true;
       });
       consumer.on(consumer.events.CRASH, ({ payload }) => {
-        log.error({ groupId, err: payload.error }, 'kafka.consumer_crashed');
+        log[mayPass ? 'warn' : 'error']({ groupId, err: payload.error }, 'kafka.consumer_crashed');
         this.joined = false;
         if (this.consumer === consumer) this.building = this.rebuild(consumer);
       });
