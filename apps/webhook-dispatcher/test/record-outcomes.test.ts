@@ -55,7 +55,6 @@ async function recordDelivered(): Promise<number[]> {
     shard: 7,
     lane_no: Number(laneNo),
     cursor: seq,
-    delivered: 1,
     judged: 'active',
     judged_epoch: 0,
     fail_count: 0,
@@ -105,10 +104,11 @@ test.each([
   expect(await cursor()).toBe(0);
 });
 
-test('what is recorded twice counts once', async () => {
+test('what is recorded twice, because the answer to its commit was lost, counts once', async () => {
   await recordDelivered();
   await recordDelivered();
   expect(await prisma.delivery.count()).toBe(1);
+  expect(Number((await prisma.lane.findUniqueOrThrow({ where: { laneNo } })).delivered)).toBe(1);
 });
 
 test('of a delivery below the floor of the log nothing is recorded, and the lane goes on', async () => {

@@ -2,6 +2,7 @@ import { beforeEach, expect, test } from '@jest/globals';
 import { topics, type ReplayMode } from '@assistance/types';
 import { cloudEventOf, newId, structuredRecord } from '@assistance/service-kit';
 import { waitUntil, type Receiver } from '@assistance/test-kit';
+import { askRetry } from '../src/mirror/ask-owner.ts';
 import { runDispatcher, startDispatcher, type Subscribed } from './start-dispatcher.ts';
 
 const environment = { RETRY_BASE_MS: '20', RETRY_MAX_ATTEMPTS: '1', FAILING_AFTER_MS: '3600000' };
@@ -102,6 +103,35 @@ test('failed: only what is dead or failed is sent, and its success settles the o
   expect(replayed(replayId).sort()).toEqual([...failed].sort());
   expect(await surroundings.prisma.unsettled.count({ where: { laneNo } })).toBe(0);
   expect(await surroundings.prisma.delivery.count({ where: { laneNo } })).toBe(8);
+}, 40_000);
+
+test('failed: what succeeded before the replay came to it is no longer its own, and the replay completes', async () => {
+  receiver.respond(() => ({ status: 500 }));
+  const { subscribed, since } = await subscribeAndDeliver(80);
+  const { subscriptionId } = subscribed.record;
+  const { laneNo } = await surroundings.prisma.lane.findFirstOrThrow({ where: { subscriptionId } });
+  await waitUntil(
+    async () => (await surroundings.prisma.unsettled.count({ where: { laneNo, state: 'dead' } })) === 80,
+  );
+  const last = await surroundings.prisma.unsettled.findFirstOrThrow({
+    where: { laneNo },
+    orderBy: { seq: 'desc' },
+  });
+  const held: (() => void)[] = [];
+  receiver.respond(({ headers }) =>
+    headers['x-service-replay'] === undefined ? {} : new Promise((resolve) => held.push(() => resolve({}))),
+  );
+  const replayId = await requestReplay(subscribed, 'failed', since);
+  await waitUntil(async () => {
+    const replay = await surroundings.prisma.lane.findUnique({ where: { replayId } });
+    return Number(replay?.matched) === 80 && held.length > 0;
+  });
+  await askRetry(surroundings.prisma, subscriptionId, Number(laneNo), Number(last.seq));
+  await waitUntil(async () => (await surroundings.prisma.delivery.count({ where: { laneNo } })) === 1);
+  receiver.respond(() => ({}));
+  for (const answer of held) answer();
+  expect((await completion(replayId))['progress']).toMatchObject({ matched: 79, delivered: 79, pending: 0 });
+  expect(replayed(replayId)).toHaveLength(79);
 }, 40_000);
 
 test('missing: what came before the subscription is sent, and nothing that was delivered', async () => {

@@ -167,10 +167,7 @@ export class LaneDelivery implements Part {
         : stepByHand(byHand, nextStep);
     const inSubjectOrder = subscription.bySubject && byHand?.aside !== true;
     const attemptNumber = tried.attempts + 1;
-    if (step.state === 'delivered') {
-      lane.newlyDelivered += 1;
-      if (lane.replay !== null) settleOriginal(subscription.live, event.seq);
-    }
+    if (step.state === 'delivered' && lane.replay !== null) settleOriginal(subscription.live, event.seq);
     if (inSubjectOrder) {
       lane.heldSubjects.set(event.subject, step.state === 'retry' ? 'retrying' : 'in_flight');
     }

@@ -57,8 +57,6 @@ export class Lane {
   spans: Span[];
   /** All that the lane takes up to here is recorded. */
   cursor: number;
-  /** Deliveries of this lane that succeeded, since the last recording. */
-  newlyDelivered = 0;
   /** When the earliest retry is due, in ms; Infinity when there is none. */
   nextDueAt = Infinity;
   loadingDue = false;

@@ -300,7 +300,6 @@ function laneRows(batch: {
     let row = rows.get(lane);
     if (row === undefined) {
       row = laneRow(subscription, lane);
-      lane.newlyDelivered = 0;
       rows.set(lane, row);
     }
     return row;
@@ -324,7 +323,6 @@ function laneRow(subscription: SubscriptionLanes, lane: Lane): Record<string, un
     shard: subscription.shard,
     lane_no: lane.laneNo,
     cursor: lane.cursor,
-    delivered: lane.newlyDelivered,
     judged: judgement.judged,
     judged_epoch: judgement.epoch,
     reason_code: judgement.reason?.code ?? null,

@@ -77,7 +77,10 @@ export function createReplayProgress(options: {
   }
 }
 
-/** What a replay that has nothing left to do has not settled has expired, if days were dropped since it was asked for. */
+/**
+ * What a replay that has nothing left to do has not settled has expired, if days were dropped since it was asked for. One
+ * that passes over what is delivered did not have to: the live lane was first.
+ */
 async function progressOf(
   sql: Sql,
   subscription: SubscriptionLanes,
@@ -94,12 +97,14 @@ async function progressOf(
     lane.laneNo,
   );
   const { delivered = 0, dead = 0 } = row ?? {};
-  const matched = Math.max(
-    row?.matched ?? (await countReplay(sql, lane, subscription.live.laneNo)),
-    delivered + dead,
-  );
-  const open = matched - delivered - dead;
+  const settled = delivered + dead;
   const isExpired = ended && row !== undefined && row.floor > seqOf(lane.replay?.since ?? 0);
+  const isPassedOver = ended && !isExpired && lane.replay?.mode !== 'all';
+  const taken = isPassedOver
+    ? settled
+    : (row?.matched ?? (await countReplay(sql, lane, subscription.live.laneNo)));
+  const matched = Math.max(taken, settled);
+  const open = matched - settled;
   return {
     matched,
     delivered,
