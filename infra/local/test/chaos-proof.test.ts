@@ -4,6 +4,7 @@ import { expectedEvents } from '../src/chaos/proof/expected-events.ts';
 import { explainDuplicates } from '../src/chaos/proof/explain-duplicates.ts';
 import { proveApplications } from '../src/chaos/proof/prove-applications.ts';
 import { proveDeliveries } from '../src/chaos/proof/prove-deliveries.ts';
+import { proveReplays, type ListedReplay } from '../src/chaos/proof/prove-replays.ts';
 import type { Submission } from '../src/chaos/proof/read-ledger.ts';
 
 const type = 'document.available';
@@ -12,6 +13,7 @@ const expected = new Map(ids.map((id) => [`${type} ${id}`, { type, digest: `byte
 
 const reception = (id: string, changes: Partial<ReceptionLine> = {}): ReceptionLine => ({
   ...{ at: 1_000, status: 204, id, type, subject: 'DOC-1', digest: `bytes of ${id}`, signed: true },
+  ...{ time: 500, replayId: null },
   data: { sequence: Number(id.slice(1)) },
   ...changes,
 });
@@ -76,6 +78,7 @@ test('an accepted application makes the events of its program expected, an unack
     submissions: new Map([['key', submission()]]),
     published: new Map([['d1', unacknowledged]]),
     receptions: new Map(),
+    replays: new Map(),
     disturbances: [],
   });
   expect([...events.keys()]).toEqual([
@@ -106,4 +109,52 @@ test('a duplicate is explained by a break of the run just after its first recept
   expect(explainDuplicates(twice, [], [180_000]).unexplained).toEqual([]);
   const later = [[...twice[0]!.slice(0, 1), reception('d2', { at: 140_000 }), ...twice[0]!.slice(1)]];
   expect(explainDuplicates(later, [], [180_000]).unexplained).toEqual(['d1']);
+});
+
+test('what comes in a replay is no duplicate of what came before, but what comes twice in one replay is', () => {
+  const again = (at: number) => reception('d1', { at, replayId: 'rep_1' });
+  expect(explainDuplicates([[reception('d1'), again(5_000)]], []).total).toBe(0);
+  expect(explainDuplicates([[reception('d1'), again(5_000), again(9_000)]], []).unexplained).toEqual(['d1']);
+});
+
+const replay = (changes: Partial<ListedReplay> = {}): ListedReplay => ({
+  ...{ replayId: 'rep_1', mode: 'all', status: 'completed', since: new Date(500).toISOString() },
+  ...{ requestedAt: new Date(2_000).toISOString(), progress: { matched: 3, delivered: 3 } },
+  ...changes,
+});
+const inReplay = ids.map((id) => reception(id, { at: 3_000, replayId: 'rep_1' }));
+const twoOf = [...all, ...inReplay.slice(0, 2)];
+const two = { progress: { matched: 2, delivered: 2 } };
+
+test.each([
+  ['nothing', replay(), [0, 2, 3], [...all, ...inReplay], []],
+  ['one that is not there', undefined, [], all, ['completed']],
+  ['one that goes on', replay({ status: 'running' }), [3], [...all, ...inReplay], ['completed']],
+  [
+    'one that left something',
+    replay({ progress: { matched: 4, delivered: 3 } }),
+    [],
+    [...all, ...inReplay],
+    ['completed'],
+  ],
+  ['progress that went back', replay(), [2, 1, 3], [...all, ...inReplay], ['goes back']],
+  ['progress that went back at the end', replay(), [4], [...all, ...inReplay], ['goes back']],
+  ['an event that did not come again', replay(two), [], twoOf, ['brings again']],
+  ['a wrong count', replay(), [], twoOf, ['brings again', 'counts']],
+  ['an event that a replay of what failed did not need', replay({ mode: 'failed', ...two }), [], twoOf, []],
+  ['a count of what was not received', replay({ mode: 'failed' }), [], twoOf, ['counts']],
+  [
+    'an event from before its time',
+    replay({ since: new Date(501).toISOString() }),
+    [],
+    [...all, ...inReplay],
+    ['before'],
+  ],
+])('the proof of replays breaks on %s as it should', (_what, listed, delivered, receptions, broken) => {
+  const claims = proveReplays({
+    ...{ name: 's', receptions, listed: listed === undefined ? [] : [listed] },
+    watched: new Map([['rep_1', { subscriber: 's', delivered }]]),
+  }).filter(({ holds }) => !holds);
+  expect(claims).toHaveLength(broken.length);
+  for (const [index, words] of broken.entries()) expect(claims[index]!.claim).toContain(words);
 });

@@ -83,6 +83,7 @@ function keepResult(settings: ChaosSettings, run: Run, proof: Proof, good: boole
     disturbances: ledger.disturbances.length,
     submissions: ledger.submissions.size,
     published: ledger.published.size,
+    replays: ledger.replays.size,
     duplicates: duplicates.total,
     unexplained: duplicates.unexplained.length,
     broken: claims.filter((claim) => !claim.holds),

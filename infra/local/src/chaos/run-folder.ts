@@ -28,6 +28,7 @@ export const runFiles = (folder: string) => ({
   disturbances: join(folder, 'disturbances.jsonl'),
   submissions: join(folder, 'submissions.jsonl'),
   events: join(folder, 'events.jsonl'),
+  replays: join(folder, 'replays.jsonl'),
   receptions: (subscriber: string) => join(folder, `received-by-${subscriber}.jsonl`),
   platform: join(folder, 'platform'),
   platformLog: join(folder, 'platform.log'),

@@ -1,5 +1,5 @@
-// What the lines of the ledger say. It is written by those who submit, publish and receive, and by nobody else: it shares
-// no code with the services and asks them nothing.
+// What the lines of the ledger say. It is written by those who submit, publish, receive and ask for replays, and by nobody
+// else: it shares no code with the services.
 
 /** One line when a submission is first sent, one for each answer that says it was accepted. */
 export type SubmissionLine =
@@ -34,8 +34,17 @@ export interface ReceptionLine {
   digest: string;
   /** Whether X-Service-Signature fits these bytes and the subscription's secret. */
   signed: boolean;
+  /** The event's own time, in ms since 1970. */
+  time: number;
+  /** Of the replay that it says it belongs to. */
+  replayId: string | null;
   data: Record<string, unknown>;
 }
+
+/** One line when a replay was taken, one for each look at how far it is. */
+export type ReplayLine =
+  | { step: 'taken'; replayId: string; subscriber: string; mode: string; since: string }
+  | { step: 'seen'; replayId: string; status: string; delivered: number };
 
 /** A disturbance that was carried out. */
 export interface DisturbanceLine {

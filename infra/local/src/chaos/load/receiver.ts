@@ -17,6 +17,8 @@ export interface Behaviour {
   secret: string;
 }
 
+type ReceivedEvent = Pick<ReceptionLine, 'id' | 'type' | 'subject' | 'data'> & { time: string };
+
 const [port, file] = process.argv.slice(2);
 const write = appendTo<ReceptionLine>(file!);
 const refusedOnce = new Set<string>();
@@ -45,11 +47,16 @@ async function receive(request: IncomingMessage): Promise<number> {
   try {
     // The answer is decided and written after the pause: what is not written was not taken.
     await sleep(delayMs[0] + Math.random() * (delayMs[1] - delayMs[0]));
-    const { id, type, subject, data } = JSON.parse(body.toString()) as Omit<ReceptionLine, 'at'>;
+    const { id, type, subject, time, data } = JSON.parse(body.toString()) as ReceivedEvent;
     const digest = createHash('sha256').update(body).digest('hex');
     const signed = fits(String(request.headers['x-service-signature']), body, secret);
     const status = answerTo(id, digest);
-    write({ at: Date.now(), status, id, type, subject, digest, signed, data });
+    const replayId = request.headers['x-service-replay'];
+    write({
+      ...{ at: Date.now(), status, id, type, subject, digest, signed, data },
+      time: Date.parse(time),
+      replayId: typeof replayId === 'string' ? replayId : null,
+    });
     return status;
   } finally {
     count(-1);

@@ -4,6 +4,7 @@ import type { Run, RunFiles } from '../run-folder.ts';
 import { seededRandom } from '../seeded-random.ts';
 import type { Caller } from './caller.ts';
 import { askAboutSubscriptions } from './ask-about-subscriptions.ts';
+import { askForReplays } from './ask-for-replays.ts';
 import { publishEvents } from './publish-events.ts';
 import type { Receiver } from './start-receiver.ts';
 import { submitApplications } from './submit-applications.ts';
@@ -17,7 +18,7 @@ export interface Load {
 
 const finishWithinMs = 120_000;
 
-/** A steady load of submissions and events, and subscribers that have troubles of their own. */
+/** A steady load of submissions, events and replays, and subscribers that have troubles of their own. */
 export async function startLoad(options: {
   files: RunFiles;
   run: Run;
@@ -46,7 +47,8 @@ export async function startLoad(options: {
     ...common,
     ...{ run, receivers, eventsUrl, ending },
   });
-  for (const going of [asking.finished, troubling]) going.catch(() => {}); // heard of in finish
+  const replaying = askForReplays({ ...common, file: files.replays, run, platform, ending });
+  for (const going of [asking.finished, troubling, replaying]) going.catch(() => {}); // heard of in finish
   return {
     inFlight: () => ({
       submissions: submitting.inFlight(),
@@ -56,7 +58,9 @@ export async function startLoad(options: {
     }),
     finish: async () => {
       ended.abort();
-      const finished = Promise.all([submitting.finish(), publishing.finish(), asking.finished, troubling]);
+      const finished = Promise.all([
+        ...[submitting.finish(), publishing.finish(), asking.finished, troubling, replaying],
+      ]);
       const overdue = AbortSignal.timeout(finishWithinMs);
       const giveUp = new Promise<never>((_resolve, reject) => {
         overdue.addEventListener('abort', () =>

@@ -21,7 +21,8 @@ const unwrittenMs = 30_000;
 /**
  * Pure. An event comes again only if its delivery was in flight, or answered and not yet recorded, when the dispatcher or
  * its database was struck, or when the run was broken off, to be gone on with at `goneOnAt`: each reception that was
- * followed by another must lie in such a moment.
+ * followed by another must lie in such a moment. What comes in a replay comes again because it was asked for; within one
+ * replay the same holds.
  */
 export function explainDuplicates(
   receptions: ReceptionLine[][],
@@ -33,10 +34,11 @@ export function explainDuplicates(
   const duplicates: Duplicates = { total: 0, byDisturbance: new Map(), unexplained: [] };
   for (const ofSubscriber of receptions) {
     const lastAt = new Map<string, number>();
-    for (const { status, id, at } of ofSubscriber) {
+    for (const { status, id, at, replayId } of ofSubscriber) {
       if (!accepted(status)) continue;
-      const before = lastAt.get(id);
-      lastAt.set(id, at);
+      const delivery = `${id} ${replayId}`;
+      const before = lastAt.get(delivery);
+      lastAt.set(delivery, at);
       if (before === undefined) continue;
       duplicates.total += 1;
       const moment = moments.findLast(({ from, to }) => from <= before && before <= to);

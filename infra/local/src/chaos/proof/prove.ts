@@ -8,6 +8,7 @@ import { explainDuplicates, type Duplicates } from './explain-duplicates.ts';
 import { listApplications, proveApplications } from './prove-applications.ts';
 import { proveBooks, proveLeftovers } from './prove-books.ts';
 import { proveDeliveries } from './prove-deliveries.ts';
+import { listReplays, proveReplays } from './prove-replays.ts';
 import { readLedger, type Ledger } from './read-ledger.ts';
 import { readRecords } from './read-records.ts';
 
@@ -40,6 +41,13 @@ export async function prove(options: {
     ([name, { eventTypes }]) =>
       [name, [...expected.values()].filter(({ type }) => eventTypes.includes(type)).length] as const,
   );
+  const replays: Claim[] = [];
+  for (const [name, { subscriptionId }] of Object.entries(run.subscriptions)) {
+    const all = await listReplays(caller, `${platform.events}/subscriptions/${subscriptionId}`);
+    const watched = [...ledger.replays].filter(([, { subscriber }]) => subscriber === name);
+    const receptions = ledger.receptions.get(name) ?? [];
+    replays.push(...proveReplays({ name, watched: new Map(watched), listed: all, receptions }));
+  }
   const claims = [
     ...proveApplications(ledger.submissions, listed),
     none(
@@ -53,6 +61,7 @@ export async function prove(options: {
         receptions: ledger.receptions.get(name) ?? [],
       }),
     ),
+    ...replays,
     none('duplicates only from what was in flight', duplicates.unexplained, `${duplicates.total} duplicates`),
     ...(await proveBooks({ platform, run, caller, expectedCounts: Object.fromEntries(counts) })),
     ...(await proveLeftovers(platform, topicPrefix)),

@@ -1,7 +1,13 @@
 import { createHash } from 'node:crypto';
 import { disturbancesOf } from '../disturb/disturb-all.ts';
 import { allLinesOf, linesOf } from '../ledger/json-lines.ts';
-import type { DisturbanceLine, EventLine, ReceptionLine, SubmissionLine } from '../ledger/ledger-lines.ts';
+import type {
+  DisturbanceLine,
+  EventLine,
+  ReceptionLine,
+  ReplayLine,
+  SubmissionLine,
+} from '../ledger/ledger-lines.ts';
 import type { RunFiles } from '../run-folder.ts';
 
 /** What a client knows of one submission. */
@@ -22,6 +28,13 @@ export interface Published {
   acknowledged: boolean;
 }
 
+/** What an owner knows of a replay. */
+export interface WatchedReplay {
+  subscriber: string;
+  /** As it was shown, look by look. */
+  delivered: number[];
+}
+
 /** All that submitters, publishers and receivers wrote down. */
 export interface Ledger {
   /** By key. */
@@ -30,6 +43,8 @@ export interface Ledger {
   published: Map<string, Published>;
   /** By subscriber, in the order in which they were written. */
   receptions: Map<string, ReceptionLine[]>;
+  /** By id. */
+  replays: Map<string, WatchedReplay>;
   disturbances: DisturbanceLine[];
 }
 
@@ -42,6 +57,7 @@ export async function readLedger(files: RunFiles, subscribers: string[]): Promis
     submissions: await readSubmissions(files.submissions),
     published: await readPublished(files.events),
     receptions,
+    replays: await readReplays(files.replays),
     disturbances: await disturbancesOf(files.disturbances),
   };
 }
@@ -71,4 +87,13 @@ async function readPublished(file: string): Promise<Map<string, Published>> {
     }
   }
   return published;
+}
+
+async function readReplays(file: string): Promise<Map<string, WatchedReplay>> {
+  const replays = new Map<string, WatchedReplay>();
+  for await (const line of linesOf<ReplayLine>(file)) {
+    if (line.step === 'taken') replays.set(line.replayId, { subscriber: line.subscriber, delivered: [] });
+    else replays.get(line.replayId)?.delivered.push(line.delivered);
+  }
+  return replays;
 }

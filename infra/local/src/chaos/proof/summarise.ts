@@ -61,7 +61,7 @@ export function showProof(proof: Proof): void {
   );
   const received = [...ledger.receptions.values()].reduce((sum, of) => sum + of.length, 0);
   console.log(
-    `  ${ledger.submissions.size} submissions, ${ledger.published.size} published events, ${received} requests received`,
+    `  ${ledger.submissions.size} submissions, ${ledger.published.size} published events, ${ledger.replays.size} replays, ${received} requests received`,
   );
   for (const { claim, holds, found } of claims) console.log(`  ${holds ? '✓' : '✗'} ${claim} (${found})`);
 }
