@@ -6,7 +6,7 @@ import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { KeptFile } from '../src/machine/kept-file.ts';
 
 let folder: string;
-beforeEach(() => (folder = mkdtempSync(join(tmpdir(), 'kept-'))));
+beforeEach(() => void (folder = mkdtempSync(join(tmpdir(), 'kept-'))));
 afterEach(() => rmSync(folder, { recursive: true }));
 
 test('without room on the device the file keeps its value, and gets the newest one once there is room', async () => {
