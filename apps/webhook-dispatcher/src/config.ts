@@ -1,3 +1,4 @@
+import { Resolver } from 'node:dns';
 import { z } from 'zod';
 import { listVariable, numberVariable, serviceConfig } from '@assistance/service-kit';
 import { parseNetwork, type Network } from '@assistance/public-address';
@@ -11,10 +12,30 @@ const networks = listVariable.transform((texts, context) =>
   }),
 );
 
+const nameServers = listVariable.refine(
+  (servers) => {
+    try {
+      new Resolver().setServers(servers);
+      return true;
+    } catch {
+      return false;
+    }
+  },
+  { error: 'must be a list of addresses like 10.0.0.53 or [fd00::53]:5353' },
+);
+
+const proxyUrl = z
+  .url({ protocol: /^https?$/, error: 'must be a URL like http://proxy.example:3128' })
+  .transform((url) => new URL(url));
+
 /** Everything that the dispatcher reads from its environment; the delivery settings are those of interface-details 4. */
 export const config = serviceConfig.extend({
   CALLBACK_RULES: z.enum(['public', 'sandbox']).default('public'),
   CALLBACK_ALLOWED_NETWORKS: networks,
+  /** Who is asked for the addresses of subscribers. Default: the system's name servers. */
+  DNS_SERVERS: nameServers,
+  /** Where connections to public addresses go through; credentials may stand in it. Default: none. */
+  OUTGOING_PROXY: proxyUrl.optional(),
   RETRY_BASE_MS: numberVariable(10_000, { min: 1 }),
   RETRY_FACTOR: z.coerce.number().min(1).max(10).default(3),
   RETRY_MAX_MS: numberVariable(43_200_000, { min: 1 }),

@@ -59,6 +59,9 @@ const relay = new OutboxRelay({ sql: prisma, publisher, metrics, log });
 const sender = new WebhookSender({
   policy: { rules: env.CALLBACK_RULES, allowedNetworks: env.CALLBACK_ALLOWED_NETWORKS },
   timeoutMs: env.DELIVERY_TIMEOUT_MS,
+  nameServers: env.DNS_SERVERS,
+  proxy: env.OUTGOING_PROXY,
+  log,
 });
 const leases: ShardLeases = new ShardLeases({
   sql: prisma,

@@ -65,13 +65,22 @@ export function reasonOfError(error: unknown): FailureReason {
   ) {
     return 'timeout';
   }
-  if (/^(ECONNREFUSED|EHOSTUNREACH|ENETUNREACH|EADDRNOTAVAIL|EACCES)$/.test(code))
+  if (
+    /^(ECONNREFUSED|EHOSTUNREACH|ENETUNREACH|EADDRNOTAVAIL|EACCES|PROXY_FAILED|TUNNEL_FAILED)$/.test(code)
+  ) {
     return 'connection_refused';
+  }
   if (/TLS|SSL|CERT|SIGNED|EPROTO|UNABLE_TO_/.test(code)) return 'tls_failed';
-  if (/^HPE_|^UND_ERR_(RES_|RESPONSE|INVALID|NOT_SUPPORTED|HTTP_PARSER)/.test(code))
-    return 'malformed_response';
+  if (isMalformed(error, code)) return 'malformed_response';
   return 'connection_closed';
 }
+
+/** undici's codes do not tell of every answer that is no HTTP, nor of an unasked 100 or 101. */
+const isMalformed = (error: unknown, code: string): boolean =>
+  code === 'MALFORMED_RESPONSE' ||
+  /^HPE_|^UND_ERR_(RES_|RESPONSE|INVALID|NOT_SUPPORTED|HTTP_PARSER)/.test(code) ||
+  (error instanceof Error &&
+    (error.name === 'HTTPParserError' || /^bad (response|upgrade)$/.test(error.message)));
 
 function codeOf(error: unknown): string {
   if (error instanceof AggregateError && error.errors.length > 0) return codeOf(error.errors[0]);

@@ -1,53 +1,50 @@
 import { Resolver } from 'node:dns/promises';
-import type { LookupFunction } from 'node:net';
+import { isIP, type LookupFunction } from 'node:net';
 import { judgeAddress, type AddressPolicy } from '@assistance/public-address';
+import { DeliveryError } from './delivery-error.ts';
 
 const QUERY = { timeout: 2_000, tries: 2 };
 
-/** Carries a code that `reasonOfError` knows. */
-export class DeliveryError extends Error {
-  readonly code: 'BLOCKED_ADDRESS' | 'DNS_FAILED' | 'DELIVERY_TIMEOUT';
-
-  constructor(code: DeliveryError['code'], message: string, options?: ErrorOptions) {
-    super(message, options);
-    this.name = 'DeliveryError';
-    this.code = code;
-  }
-}
-
-/**
- * A `lookup` for connections that answers only addresses that a delivery may go to, so that the address that was judged
- * is the one that is connected to. A name of which any address is blocked is blocked. Resolves without the system's
- * four lookup threads, in which a few hanging names would hold up everyone.
- */
-export function createVettedLookup(policy: AddressPolicy): LookupFunction {
-  const resolver = new Resolver(QUERY);
-  return (hostname, options, callback) => {
-    resolveHost(resolver, hostname).then(
-      (addresses) => {
-        if (addresses.some(({ address }) => judgeAddress(address, policy) === 'blocked')) {
-          callback(
-            new DeliveryError('BLOCKED_ADDRESS', 'the name leads to an address that is not public'),
-            '',
-            0,
-          );
-        } else if (options.all === true) {
-          callback(null, addresses);
-        } else {
-          callback(null, addresses[0]!.address, addresses[0]!.family);
-        }
-      },
-      (error: unknown) => callback(error as NodeJS.ErrnoException, '', 0),
-    );
-  };
-}
-
-interface Address {
+export interface Address {
   address: string;
   family: 4 | 6;
 }
 
-async function resolveHost(resolver: Resolver, hostname: string): Promise<Address[]> {
+/** The addresses of a host, each of which a delivery may go to; fails when there is none, or one that it may not go to. */
+export type HostResolver = (hostname: string) => Promise<Address[]>;
+
+/**
+ * Resolves without the system's four lookup threads, in which a few hanging names would hold up everyone.
+ *
+ * @param servers addresses of name servers, with a port if it is not 53; none: the system's
+ */
+export function createHostResolver(policy: AddressPolicy, servers: string[]): HostResolver {
+  const resolver = new Resolver(QUERY);
+  if (servers.length > 0) resolver.setServers(servers);
+  return async (hostname) => {
+    const addresses = await addressesOf(hostname, resolver);
+    if (addresses.some(({ address }) => judgeAddress(address, policy) === 'blocked'))
+      throw new DeliveryError('BLOCKED_ADDRESS', 'the name leads to an address that is not public');
+    return addresses;
+  };
+}
+
+/** A `lookup` for connections, so that what was judged is what is connected to. */
+export const lookupBy =
+  (resolveHost: HostResolver): LookupFunction =>
+  (hostname, options, callback) => {
+    resolveHost(hostname).then(
+      (addresses) => {
+        if (options.all === true) callback(null, addresses);
+        else callback(null, addresses[0]!.address, addresses[0]!.family);
+      },
+      (error: unknown) => callback(error as NodeJS.ErrnoException, '', 0),
+    );
+  };
+
+async function addressesOf(hostname: string, resolver: Resolver): Promise<Address[]> {
+  const family = isIP(hostname);
+  if (family !== 0) return [{ address: hostname, family: family as Address['family'] }];
   if (hostname === 'localhost' || hostname.endsWith('.localhost')) {
     return [
       { address: '127.0.0.1', family: 4 },

@@ -1,13 +1,19 @@
 import { isIP } from 'node:net';
-import { Agent, type Dispatcher } from 'undici';
+import { Agent, buildConnector, type Dispatcher } from 'undici';
 import { judgeAddress, type AddressPolicy } from '@assistance/public-address';
+import type { Logger } from '@assistance/service-kit';
 import type { SignatureHeaders } from '@assistance/webhook-signature';
 import { failedWith, outcomeOfResponse, reasonOfError, type AttemptOutcome } from './attempt-outcome.ts';
-import { createVettedLookup, DeliveryError } from './resolve-host.ts';
+import { connectThroughProxy } from './connect-through-proxy.ts';
+import { DeliveryError } from './delivery-error.ts';
+import { createHostResolver, lookupBy } from './resolve-host.ts';
 
 const MAX_BODY_BYTES = 64 * 1024;
 const KEPT_BODY_BYTES = 4 * 1024;
 const MAX_HEADER_BYTES = 16 * 1024;
+const MAX_INTERIM_ANSWERS = 100;
+/** Names are resolved, and their addresses judged, when a connection is made; so none is used for longer. */
+const CONNECTION_AGE_MS = 30_000;
 
 /** Where a subscription's deliveries go; read once from its callbackUrl. */
 export interface Target {
@@ -34,19 +40,35 @@ export class WebhookSender {
   private readonly policy: AddressPolicy;
   private readonly deadlines: Deadlines;
 
-  constructor({ policy, timeoutMs }: { policy: AddressPolicy; timeoutMs: number }) {
+  constructor(options: {
+    policy: AddressPolicy;
+    timeoutMs: number;
+    /** None: the system's. */
+    nameServers: string[];
+    proxy: URL | undefined;
+    log: Logger;
+  }) {
+    const { policy, timeoutMs, nameServers, proxy, log } = options;
+    const resolveHost = createHostResolver(policy, nameServers);
+    const direct = buildConnector({
+      lookup: lookupBy(resolveHost),
+      allowH2: false,
+      rejectUnauthorized: true,
+      timeout: timeoutMs,
+    });
     this.policy = policy;
     this.deadlines = new Deadlines(timeoutMs);
     this.agent = new Agent({
       // The deadline is kept here, for all of an attempt; undici's own timers would only be a second opinion.
       headersTimeout: 0,
       bodyTimeout: 0,
-      connectTimeout: timeoutMs,
-      keepAliveTimeout: 30_000,
+      keepAliveTimeout: CONNECTION_AGE_MS,
+      clientTtl: CONNECTION_AGE_MS,
       maxHeaderSize: MAX_HEADER_BYTES,
       pipelining: 1,
       allowH2: false,
-      connect: { lookup: createVettedLookup(policy), timeout: timeoutMs },
+      connect:
+        proxy === undefined ? direct : connectThroughProxy({ proxy, resolveHost, direct, timeoutMs, log }),
     });
   }
 
@@ -103,6 +125,7 @@ class Exchange implements Dispatcher.DispatchHandler {
   private controller: Dispatcher.DispatchController | undefined;
   private overdue = false;
   private status = 0;
+  private interimAnswers = 0;
   private retryAfter: string | undefined;
   private readable = true;
   private bytes = 0;
@@ -132,11 +155,16 @@ class Exchange implements Dispatcher.DispatchHandler {
   }
 
   onResponseStart(
-    _controller: Dispatcher.DispatchController,
+    controller: Dispatcher.DispatchController,
     status: number,
     headers: Record<string, string | string[] | undefined>,
   ): void {
-    if (status < 200) return;
+    if (status < 200) {
+      this.interimAnswers += 1;
+      if (this.interimAnswers > MAX_INTERIM_ANSWERS)
+        controller.abort(new DeliveryError('MALFORMED_RESPONSE', 'interim answers without an end'));
+      return;
+    }
     this.status = status;
     const retryAfter = headers['retry-after'];
     this.retryAfter = typeof retryAfter === 'string' ? retryAfter : undefined;

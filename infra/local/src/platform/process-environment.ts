@@ -28,7 +28,7 @@ const inherited = [
 /** Settings of the services that a person may set for `npm start` (interface-details 1 to 4). */
 const tunable = [
   ...['RATE_LIMIT_PER_SECOND', 'OPERATOR_CLIENTS', 'DATABASE_POOL_SIZE', 'APPLICANT_REF_PATTERN'],
-  ...['MAX_SUBSCRIPTIONS_PER_CLIENT', 'CALLBACK_ALLOWED_NETWORKS'],
+  ...['MAX_SUBSCRIPTIONS_PER_CLIENT', 'CALLBACK_ALLOWED_NETWORKS', 'DNS_SERVERS', 'OUTGOING_PROXY'],
   ...[
     'RETRY_BASE_MS',
     'RETRY_FACTOR',
