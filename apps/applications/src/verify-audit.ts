@@ -12,7 +12,7 @@ const reasons: Record<Break, string> = {
   kept_seal_differs: 'has another seal than the one that was kept: the chain was made anew',
 };
 
-await runCommand(async () => {
+await runCommand(async (say) => {
   const kept = keptOf(process.argv[2]);
   const prisma = openDatabase({ url: DATABASE_URL, poolSize: 1 });
   const { sealed, last, broken, unsealed, oldestUnsealedSeconds } = await checkAudit(prisma, kept).finally(
@@ -32,8 +32,4 @@ function keptOf(argument: string | undefined): KeptSeal | undefined {
   if (id === undefined || seal === undefined)
     throw new Error('A seal is given as the log names it: <id>:<64 hex digits>.');
   return { id: BigInt(id), seal };
-}
-
-function say(line: string): void {
-  process.stdout.write(`${line}\n`);
 }

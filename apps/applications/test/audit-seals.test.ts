@@ -1,9 +1,7 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { createMetrics, type Sql } from '@assistance/service-kit';
-import { waitUntil } from '@assistance/test-kit';
+import { runCommand, waitUntil } from '@assistance/test-kit';
 import { createAuditMetrics } from '../src/audit/audit-metrics.ts';
 import { AuditSealer } from '../src/audit/audit-sealer.ts';
 import { checkAudit, type AuditCheck } from '../src/audit/check-audit.ts';
@@ -246,15 +244,9 @@ describe('the check', () => {
   });
 });
 
-async function runVerify(...args: string[]): Promise<{ code: number; output: string }> {
-  const { PATH = '', HOME = '' } = process.env;
-  const child = spawn(process.execPath, ['--conditions=source', 'src/verify-audit.ts', ...args], {
-    cwd: appFolder,
-    env: { PATH, HOME, DATABASE_URL: service.databaseUrl },
-    stdio: ['ignore', 'pipe', 'pipe'],
+const runVerify = (...args: string[]) =>
+  runCommand({
+    folder: appFolder,
+    command: ['verify-audit', ...args],
+    environment: { DATABASE_URL: service.databaseUrl },
   });
-  let output = '';
-  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (output += String(chunk)));
-  const [code] = (await once(child, 'close')) as [number];
-  return { code, output };
-}

@@ -16,3 +16,4 @@ export {
 } from './start-service-process.ts';
 export { refuseForSpace, type SpaceRefusal } from './refuse-for-space.ts';
 export { migrateFurther } from './migrate-further.ts';
+export { runCommand, type CommandOptions } from './run-command.ts';

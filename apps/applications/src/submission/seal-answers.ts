@@ -33,5 +33,9 @@ export function openAnswers(
   >;
 }
 
+/** The same data key under the current key of the ring; the answers need not be touched. Throws as openAnswers does. */
+export const rewrapDataKey = (keyRing: KeyRing, applicationId: string, dataKey: string): string =>
+  keyRing.seal(keyRing.open(dataKey, dataKeyContext(applicationId)), dataKeyContext(applicationId));
+
 const dataKeyContext = (applicationId: string): string => `data key of ${applicationId}`;
 const answersContext = (applicationId: string): string => `answers of ${applicationId}`;
