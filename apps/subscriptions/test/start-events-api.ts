@@ -13,6 +13,7 @@ import {
   migrate,
   tokenIssuer,
   type KeyRing,
+  type KeyRingConfig,
 } from '@assistance/service-kit';
 import {
   createAnswerCheck,
@@ -31,6 +32,8 @@ export interface EventsApi {
   url: string;
   prisma: PrismaClient;
   keyRing: KeyRing;
+  keyRingConfig: KeyRingConfig;
+  databaseUrl: string;
   issuer: string;
   /** Calls as a client with the scope that the interface needs; never throws for a status. */
   as(clientId: string, scopes?: string[]): Caller;
@@ -58,7 +61,8 @@ export async function startEventsApi(
   });
   const issuer = await createTestIssuer();
   const prisma = openDatabase({ url: await wayTo(database.url), poolSize: 10 });
-  const keyRing = createKeyRing({ current: 'k1', keys: { k1: randomBytes(32).toString('base64') } });
+  const keyRingConfig = { current: 'k1', keys: { k1: randomBytes(32).toString('base64') } };
+  const keyRing = createKeyRing(keyRingConfig);
   let wakes = 0;
   const deps: Dependencies = {
     prisma,
@@ -88,6 +92,8 @@ export async function startEventsApi(
     url,
     prisma,
     keyRing,
+    keyRingConfig,
+    databaseUrl: database.url,
     issuer: issuer.issuer,
     as: (clientId, scopes = ['events:manage']) =>
       createCaller(client, { url, check }, { authorization: `Bearer ${issuer.token({ clientId, scopes })}` }),

@@ -46,7 +46,12 @@ export async function republishSubscriptions(deps: Republishing, now: Date): Pro
 }
 
 /** In a transaction that has locked the row. */
-export async function republish(transaction: Transaction, row: Row, deps: Republishing, now: Date): Promise<void> {
+export async function republish(
+  transaction: Transaction,
+  row: Row,
+  deps: Republishing,
+  now: Date,
+): Promise<void> {
   const known = recordOfRow(row).secrets;
   const secrets = liveSecrets(known, now).map((secret) => sealedAnew(secret, row.subscriptionId, deps));
   const unchanged = secrets.length === known.length && secrets.every((secret, i) => secret === known[i]);
