@@ -35,7 +35,7 @@ test('what had begun out of order is not begun again after what waited was forgo
   const lane = laneThatRead(events);
   for (const subject of ['a', 'b']) {
     lane.takeJob(true);
-    lane.heldSubjects.set(subject, 'in_flight');
+    lane.heldSubjects.set(subject, { seq: 0, is: 'in_flight' });
   }
   lane.settle(3);
   lane.forgetWaiting();

@@ -1,8 +1,8 @@
 import { beforeEach, expect, test } from '@jest/globals';
-import { topics, type ReplayMode } from '@assistance/types';
-import { cloudEventOf, newId, structuredRecord } from '@assistance/service-kit';
+import type { ReplayMode } from '@assistance/types';
 import { waitUntil, type Receiver } from '@assistance/test-kit';
 import { askRetry } from '../src/mirror/ask-owner.ts';
+import { command, requestReplay as askForReplay } from './request-replay.ts';
 import { runDispatcher, startDispatcher, type Subscribed } from './start-dispatcher.ts';
 
 const environment = { RETRY_BASE_MS: '20', RETRY_MAX_ATTEMPTS: '1', FAILING_AFTER_MS: '3600000' };
@@ -14,34 +14,8 @@ beforeEach(async () => {
   receiver = await surroundings.receive();
 });
 
-async function command(type: string, { record }: Subscribed, data: Record<string, unknown>): Promise<void> {
-  const { subscriptionId, version } = record;
-  const event = cloudEventOf({
-    id: newId('evt'),
-    source: '/subscriptions',
-    type,
-    subject: subscriptionId,
-    time: new Date(),
-    data: { subscriptionId, version, ...data },
-  });
-  await surroundings.publisher.publish([structuredRecord(topics.command.name, event)]);
-}
-
-async function requestReplay(
-  of: Subscribed,
-  mode: ReplayMode,
-  since = new Date(Date.now() - 60_000),
-): Promise<string> {
-  const replayId = newId('rep');
-  const requestedAt = new Date().toISOString();
-  await command('subscription.replay_requested', of, {
-    replayId,
-    since: since.toISOString(),
-    mode,
-    requestedAt,
-  });
-  return replayId;
-}
+const requestReplay = (of: Subscribed, mode: ReplayMode, since?: Date): Promise<string> =>
+  askForReplay(surroundings, of, mode, since);
 
 const replayed = (replayId: string): string[] =>
   receiver.received
@@ -152,7 +126,7 @@ test('a cancelled replay sends nothing more, and live deliveries go on', async (
   receiver.respond(({ headers }) => ({ delayMs: headers['x-service-replay'] === undefined ? 0 : 150 }));
   const replayId = await requestReplay(subscribed, 'all', since);
   await waitUntil(() => replayed(replayId).length >= 8);
-  await command('subscription.replay_cancelled', subscribed, { replayId });
+  await command(surroundings, 'subscription.replay_cancelled', subscribed, { replayId });
   await waitUntil(async () => {
     const lane = await surroundings.prisma.lane.findUniqueOrThrow({ where: { replayId } });
     const asked = await surroundings.prisma.laneCommand.count({

@@ -11,6 +11,7 @@ import {
 } from '@assistance/service-kit';
 import type { DeliverySettings } from '../config.ts';
 import type { DispatcherMetrics } from '../dispatcher-metrics.ts';
+import type { LogEvent } from '../log/event-log.ts';
 import type { AttemptOutcome } from '../sending/attempt-outcome.ts';
 import type { WebhookSender } from '../sending/send-webhook.ts';
 import { stepAfter, stepByHand } from './delivery-step.ts';
@@ -167,9 +168,11 @@ export class LaneDelivery implements Part {
         : stepByHand(byHand, nextStep);
     const inSubjectOrder = subscription.bySubject && byHand?.aside !== true;
     const attemptNumber = tried.attempts + 1;
-    if (step.state === 'delivered' && lane.replay !== null) settleOriginal(subscription.live, event.seq);
+    const settlesOriginal = step.state === 'delivered' && lane.replay !== null;
+    if (settlesOriginal) settleOriginal(subscription.live, event.seq);
     if (inSubjectOrder) {
-      lane.heldSubjects.set(event.subject, step.state === 'retry' ? 'retrying' : 'in_flight');
+      const is = step.state === 'retry' ? 'retrying' : 'in_flight';
+      lane.heldSubjects.set(event.subject, { seq: event.seq, is });
     }
     this.recorder.add({
       subscription,
@@ -182,6 +185,9 @@ export class LaneDelivery implements Part {
       onRecorded: () => {
         if (step.state === 'retry') lane.nextDueAt = Math.min(lane.nextDueAt, step.dueAt);
         else if (inSubjectOrder) void this.release(subscription, lane, event.subject);
+        if (settlesOriginal && isRetrying(subscription.live, event)) {
+          void this.release(subscription, subscription.live, event.subject);
+        }
         if (byHand !== undefined) subscription.askedByHand.get(keyOf(lane.laneNo, event.seq))?.('done');
       },
     });
@@ -250,8 +256,9 @@ export class LaneDelivery implements Part {
 
   private async release(subscription: SubscriptionLanes, lane: Lane, subject: string): Promise<void> {
     try {
-      if (await releaseSubject(this.options.sql, lane, subject)) {
-        lane.heldSubjects.set(subject, 'retrying');
+      const seq = await releaseSubject(this.options.sql, lane, subject);
+      if (seq !== undefined) {
+        lane.heldSubjects.set(subject, { seq, is: 'retrying' });
         lane.nextDueAt = this.now();
       } else {
         lane.heldSubjects.delete(subject);
@@ -353,3 +360,9 @@ function settleOriginal(live: Lane, seq: number): void {
   const index = live.retries.findIndex(({ event }) => event.seq === seq);
   if (index !== -1) live.retries.splice(index, 1);
 }
+
+/** Whether others of its subject wait behind its next attempt. */
+const isRetrying = (lane: Lane, { subject, seq }: LogEvent): boolean => {
+  const head = lane.heldSubjects.get(subject);
+  return head?.is === 'retrying' && head.seq === seq;
+};

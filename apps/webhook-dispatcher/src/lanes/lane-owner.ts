@@ -242,9 +242,10 @@ export class LaneOwner {
   }
 
   private async loadSubjects(lane: Lane): Promise<void> {
-    for (const { subject, hasHead } of await readHeldSubjects(this.options.sql, lane)) {
-      if (hasHead || (await releaseSubject(this.options.sql, lane, subject))) {
-        lane.heldSubjects.set(subject, 'retrying');
+    for (const { subject, head } of await readHeldSubjects(this.options.sql, lane)) {
+      const seq = head ?? (await releaseSubject(this.options.sql, lane, subject));
+      if (seq !== undefined) {
+        lane.heldSubjects.set(subject, { seq, is: 'retrying' });
         lane.nextDueAt = this.delivery.now();
       }
     }

@@ -41,6 +41,12 @@ export interface ByHand {
   aside: boolean;
 }
 
+/** The delivery that others of its subject wait behind. */
+export interface SubjectHead {
+  seq: number;
+  is: 'in_flight' | 'retrying';
+}
+
 /** A read under way, and what arrived since it began. */
 export interface Reading {
   arrived: LogEvent[];
@@ -66,7 +72,7 @@ export class Lane {
   /** Positions in flight here that a replay has delivered meanwhile. */
   readonly settledElsewhere = new Set<number>();
   /** With order per subject: subjects of which a delivery is in flight, or waits for its next attempt. */
-  readonly heldSubjects = new Map<string, 'in_flight' | 'retrying'>();
+  readonly heldSubjects = new Map<string, SubjectHead>();
 
   private waiting: LogEvent[] = [];
   private readUpTo: number;
@@ -202,7 +208,7 @@ export class Lane {
 
   takeRetry(bySubject: boolean): Job | undefined {
     const free = ({ event: { seq, subject } }: Job): boolean =>
-      !this.busy.has(seq) && !(bySubject && this.heldSubjects.get(subject) === 'in_flight');
+      !this.busy.has(seq) && !(bySubject && this.heldSubjects.get(subject)?.is === 'in_flight');
     const index = this.retries.findIndex(free);
     return index === -1 ? undefined : this.retries.splice(index, 1)[0];
   }
@@ -210,7 +216,7 @@ export class Lane {
   /** Events whose subject waits for another's next attempt: they are recorded as blocked, so that the lane can go on. */
   takeBlocked(): LogEvent[] {
     const isBlocked = ({ seq, subject }: LogEvent): boolean =>
-      !this.busy.has(seq) && this.heldSubjects.get(subject) === 'retrying';
+      !this.busy.has(seq) && this.heldSubjects.get(subject)?.is === 'retrying';
     const blocked = this.waiting.filter(isBlocked);
     if (blocked.length > 0) this.waiting = this.waiting.filter((event) => !isBlocked(event));
     return blocked;

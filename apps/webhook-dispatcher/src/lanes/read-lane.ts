@@ -162,20 +162,18 @@ const jobOf = (lane: Lane, row: DueRow): Job => ({
   fresh: false,
 });
 
-/**
- * With order per subject: when the head of a subject is settled, the next that is blocked behind it becomes due. Answers
- * whether there was one.
- */
-export async function releaseSubject(sql: Sql, lane: Lane, subject: string): Promise<boolean> {
-  const released = await sql.$executeRawUnsafe(
+/** With order per subject: when the head of a subject is settled, the next that is blocked behind it becomes due. */
+export async function releaseSubject(sql: Sql, lane: Lane, subject: string): Promise<number | undefined> {
+  const [row] = await sql.$queryRawUnsafe<{ seq: number }[]>(
     `update unsettled set state = 'retry', due_at = clock_timestamp()
      where (lane_no, seq) = (
        select lane_no, seq from unsettled
-       where lane_no = $1::bigint and subject = $2 and state = 'blocked' and seq >= ${logFloor} order by seq limit 1)`,
+       where lane_no = $1::bigint and subject = $2 and state = 'blocked' and seq >= ${logFloor} order by seq limit 1)
+     returning seq::float8 as seq`,
     lane.laneNo,
     subject,
   );
-  return released > 0;
+  return row?.seq;
 }
 
 /** Without order per subject nothing stays blocked. */
@@ -190,9 +188,9 @@ export const releaseAllSubjects = (sql: Sql, lane: Lane): PromiseLike<number> =>
 export async function readHeldSubjects(
   sql: Sql,
   lane: Lane,
-): Promise<{ subject: string; hasHead: boolean }[]> {
+): Promise<{ subject: string; head: number | null }[]> {
   return sql.$queryRawUnsafe(
-    `select subject, bool_or(state = 'retry') as "hasHead" from unsettled
+    `select subject, min(seq) filter (where state = 'retry')::float8 as head from unsettled
      where lane_no = $1::bigint and state in ('retry', 'blocked') and seq >= ${logFloor} group by subject`,
     lane.laneNo,
   );

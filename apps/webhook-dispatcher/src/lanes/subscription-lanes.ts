@@ -88,7 +88,8 @@ export class SubscriptionLanes {
     if (job.lane.replay !== null) this.replaysInFlight += 1;
     job.lane.busy.add(job.event.seq);
     if (this.bySubject && job.byHand?.aside !== true) {
-      job.lane.heldSubjects.set(job.event.subject, 'in_flight');
+      const { subject, seq } = job.event;
+      job.lane.heldSubjects.set(subject, { seq, is: 'in_flight' });
     }
   }
 
