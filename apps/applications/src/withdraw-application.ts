@@ -80,7 +80,9 @@ async function withdraw(
       action: 'application.withdrawn',
       requestId,
       withdrawal: { owner: caller.owner, key, caseId: found.caseId },
-      records: isHandedOver(found) ? [intakeRecord('withdrawn', found, at)] : [],
+      records: isHandedOver(found)
+        ? [intakeRecord('withdrawn', { ...found, caseId: found.caseId ?? found.pendingCaseId }, at)]
+        : [],
     },
   ]);
   if (!applied.has(applicationId)) return false;
@@ -92,9 +94,14 @@ async function withdraw(
   return true;
 }
 
-/** Whether case management has been told of it: as eligible, or to be reviewed (then the deciding loop leaves it alone). */
-const isHandedOver = ({ status, workDueAt, caseId }: Found): boolean =>
-  caseId !== null || status === 'eligible' || (status === 'validating' && workDueAt === null);
+/**
+ * Whether a case exists or may exist: one was named, or case management was told of the application, as eligible or to be
+ * reviewed (then the deciding loop leaves it alone).
+ */
+const isHandedOver = ({ status, workDueAt, caseId, pendingCaseId }: Found): boolean =>
+  (caseId ?? pendingCaseId) !== null ||
+  status === 'eligible' ||
+  (status === 'validating' && workDueAt === null);
 
 const withdrawn = (found: Found, headers: Record<string, string> = {}): Answer => ({
   status: 200,

@@ -10,6 +10,7 @@ export interface HoldOptions {
 }
 
 export interface Hold {
+  isReached(): Promise<boolean>;
   /** Resolves when a statement has come to the table and is held. */
   reached(timeoutMs?: number): Promise<void>;
   /** Ends the transactions that are held, as Postgres does when it finds their process gone. Nothing of them remains. */
@@ -41,9 +42,11 @@ export async function holdStatements({ databaseUrl, table, on }: HoldOptions): P
     );
     return rows.map(({ pid }) => pid);
   };
+  const isReached = async (): Promise<boolean> => (await held()).length > 0;
   return {
+    isReached,
     reached: async (timeoutMs = 15_000) => {
-      await waitUntil(async () => (await held()).length > 0, { timeoutMs });
+      await waitUntil(isReached, { timeoutMs });
     },
     abandon: async () => {
       await client.query('select pg_terminate_backend(pid) from unnest($1::int[]) as held (pid)', [

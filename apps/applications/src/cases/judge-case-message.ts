@@ -3,6 +3,7 @@ import type { MessageOf } from '@assistance/service-kit';
 import { caseDetermined } from '../deciding/decide.ts';
 import { decidedRecord, intakeRecord, type ToldApplication } from '../status/outgoing-records.ts';
 import type { Reason, Transition } from '../status/apply-transitions.ts';
+import { isOpen } from '../status/status-machine.ts';
 
 export type CaseMessage = MessageOf<typeof caseMessages>;
 
@@ -10,7 +11,11 @@ export type CaseMessage = MessageOf<typeof caseMessages>;
 export interface JudgedApplication extends ToldApplication {
   status: ApplicationStatus;
   version: number;
+  /** A determination that came early, and the case that it is about. */
   pendingOutcome: string | null;
+  pendingCaseId: string | null;
+  /** Whether a person was asked to decide. */
+  awaitsReview: boolean;
 }
 
 /**
@@ -38,8 +43,14 @@ export function judgeCaseMessage(message: CaseMessage, application: JudgedApplic
 }
 
 function judgeOpened(caseId: string, application: JudgedApplication): Judgement {
-  if (application.caseId === null) return { kind: 'open_case', caseId };
-  return application.caseId === caseId ? { kind: 'nothing' } : { kind: 'ignore', why: 'case_differs' };
+  if (isOfAnotherCase(caseId, application)) return { kind: 'ignore', why: 'case_differs' };
+  return application.caseId === null ? { kind: 'open_case', caseId } : { kind: 'nothing' };
+}
+
+/** The case that is named first, by its opening or by a determination, is the case of the application. */
+function isOfAnotherCase(caseId: string, application: JudgedApplication): boolean {
+  const known = application.caseId ?? application.pendingCaseId;
+  return known !== null && known !== caseId;
 }
 
 function judgeDetermined(
@@ -47,15 +58,17 @@ function judgeDetermined(
   application: JudgedApplication,
   now: Date,
 ): Judgement {
-  if (application.caseId !== null && application.caseId !== caseId)
-    return { kind: 'ignore', why: 'case_differs' };
+  if (isOfAnotherCase(caseId, application)) return { kind: 'ignore', why: 'case_differs' };
+  if (isOpen(application.status) && application.pendingOutcome !== null) {
+    // The first one counts, also while it still waits to be applied.
+    return application.pendingOutcome === outcome
+      ? { kind: 'nothing' }
+      : { kind: 'ignore', why: 'determined_already' };
+  }
   switch (application.status) {
     case 'submitted':
     case 'validating':
-      if (application.pendingOutcome === null) return { kind: 'keep', outcome, caseId };
-      return application.pendingOutcome === outcome
-        ? { kind: 'nothing' }
-        : { kind: 'ignore', why: 'determined_already' };
+      return { kind: 'keep', outcome, caseId };
     case 'eligible':
       return {
         kind: 'move',
@@ -83,7 +96,7 @@ function judgeReview(
   application: JudgedApplication,
   now: Date,
 ): Judgement {
-  if (application.status !== 'validating') {
+  if (!application.awaitsReview) {
     return application.status === outcome ? { kind: 'nothing' } : { kind: 'ignore', why: 'not_awaited' };
   }
   const decided = decidedRecord(outcome, application, now);

@@ -104,12 +104,15 @@ const find = `
 select application_id as "applicationId", status, version, program_code as "programCode",
        program_version as "programVersion", applicant_ref as "applicantRef", declaration_id as "declarationId",
        channel, case_id as "caseId", submitted_at as "submittedAt", pending_outcome as "pendingOutcome",
+       pending_case_id as "pendingCaseId", status = 'validating' and work_due_at is null as "awaitsReview",
        date_trunc('milliseconds', clock_timestamp()) as now
 from application where application_id = $1`;
 
 const openCase = `
 with opened as (
-  update application set case_id = $2 where application_id = $1 and case_id is null returning application_id, case_id
+  update application set case_id = $2
+  where application_id = $1 and case_id is null and coalesce(pending_case_id, $2) = $2
+  returning application_id, case_id
 )
 insert into audit (actor, action, application_id, detail)
 select 'case-management', 'case.opened', application_id, jsonb_build_object('caseId', case_id) from opened`;
@@ -118,6 +121,7 @@ const keep = `
 with kept as (
   update application set pending_outcome = $2, pending_case_id = $3
   where application_id = $1 and status in ('submitted', 'validating') and pending_outcome is null
+    and coalesce(case_id, $3) = $3
   returning application_id, pending_outcome
 )
 insert into audit (actor, action, application_id, detail)

@@ -51,8 +51,8 @@ export interface Instance {
 export interface Service extends Instance {
   issuer: TestIssuer;
   databaseUrl: string;
-  /** A second instance on the same database. */
-  startInstance: (overrides?: Partial<AppDeps>) => Promise<Instance>;
+  /** A second instance on the same database, perhaps by another way to it. */
+  startInstance: (overrides?: Partial<AppDeps>, databaseUrl?: string) => Promise<Instance>;
   /** `<issuer>#<clientId>` */
   ownerOf: (clientId: string) => string;
 }
@@ -71,19 +71,23 @@ export async function startService({
   });
   const issuer = await createTestIssuer();
   const keys = { fingerprintKey: randomBytes(32), cursorKey: randomBytes(32) };
-  const startInstance = (extra: Partial<AppDeps> = {}): Promise<Instance> =>
-    start({ url: database.url, issuer, keys, decide, overrides: { ...overrides(issuer), ...extra } });
-  const instances: Instance[] = [];
+  const startInstance = (extra: Partial<AppDeps> = {}, url = database.url): Promise<Instance> =>
+    start({ url, issuer, keys, decide, overrides: { ...overrides(issuer), ...extra } });
+  const instances = new Set<Instance>();
   const first = await startInstance();
   return {
     ...first,
     issuer,
     databaseUrl: database.url,
     ownerOf: (clientId) => `${issuer.issuer}#${clientId}`,
-    startInstance: async (extra) => {
-      const instance = await startInstance(extra);
-      instances.push(instance);
-      return instance;
+    startInstance: async (extra, url) => {
+      const instance = await startInstance(extra, url);
+      instances.add(instance);
+      const stop = async (): Promise<void> => {
+        instances.delete(instance);
+        await instance.stop();
+      };
+      return { ...instance, stop };
     },
     stop: async () => {
       await Promise.all([first, ...instances].map((instance) => instance.stop()));
