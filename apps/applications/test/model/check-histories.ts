@@ -11,7 +11,7 @@ export interface Checked {
   steps: Record<string, number>;
 }
 
-const MOST_STEPS = 25;
+const MOST_STEPS = 40;
 
 /**
  * Runs so many random histories, the same ones for the same seed, against the service and the reference model. Throws the

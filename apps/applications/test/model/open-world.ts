@@ -69,9 +69,9 @@ export async function openWorld(): Promise<World> {
     ...{ kafka, topicPrefix, partitions: 1, replicationFactor: 1 },
     topics: [topics.cases, topics.applicationsDeadLetters],
   });
-  await publisher.start();
+  publisher.start();
   consumer.start();
-  await waitUntil(() => consumer.isReady(), { timeoutMs: 30_000 });
+  await waitUntil(() => publisher.isReady() && consumer.isReady(), { timeoutMs: 30_000 });
 
   let clients = 0;
   return {
