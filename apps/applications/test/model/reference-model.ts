@@ -137,7 +137,7 @@ export function decide(model: Model, claimed: number[]): void {
     const verdict = verdicts[program]!(answers);
     if (verdict === 'review') {
       application.turn = 'review';
-      application.told.push('intake review -');
+      application.told.push(`intake review ${application.caseId ?? '-'}`);
       application.history[application.history.length - 1] = 'validating review_needed';
     } else {
       settle(application, verdict, verdict === 'eligible' ? 'requirements_met' : 'rules');

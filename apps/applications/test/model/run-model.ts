@@ -1,7 +1,6 @@
 // What `npm run model` runs: RUNS random histories in batches, a line of RESULTS for each batch that held. A run that was
 // broken off goes on after the batches that its SEED has there.
-import { appendFileSync, existsSync, mkdirSync, readFileSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { keptLines } from '../support/kept-lines.ts';
 import { checkHistories } from './check-histories.ts';
 import { openWorld } from './open-world.ts';
 
@@ -18,7 +17,8 @@ interface BatchLine {
 
 const { RUNS = '2000', SEED = '1', RESULTS = '' } = process.env;
 const [runs, seed] = [Number(RUNS), Number(SEED)];
-const held = linesOf(RESULTS).filter((line) => line.seed === seed);
+const { lines, keep } = keptLines<BatchLine>(RESULTS);
+const held = lines.filter((line) => line.seed === seed);
 const world = await openWorld();
 try {
   for (let done = 0, batch = 0; done < runs; done += BATCH, batch++) {
@@ -40,15 +40,3 @@ const steps: Record<string, number> = {};
 for (const line of held)
   for (const [name, count] of Object.entries(line.steps)) steps[name] = (steps[name] ?? 0) + count;
 console.table(steps);
-
-function linesOf(file: string): BatchLine[] {
-  if (!existsSync(file)) return [];
-  const lines = readFileSync(file, 'utf8').split('\n');
-  return lines.filter((line) => line !== '').map((line) => JSON.parse(line) as BatchLine);
-}
-
-function keep(line: BatchLine): void {
-  if (RESULTS === '') return;
-  mkdirSync(dirname(RESULTS), { recursive: true });
-  appendFileSync(RESULTS, `${JSON.stringify(line)}\n`);
-}
