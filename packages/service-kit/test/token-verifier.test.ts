@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import { randomUUID } from 'node:crypto';
 import { ApiError, createTokenVerifier, tokenIssuer, type TokenVerifier } from '../src/index.ts';
 import {
@@ -319,5 +319,73 @@ describe('when the issuer changes its keys', () => {
     await Promise.all(Array.from({ length: 20 }, () => fresh.verify(token({ iss: issuer.issuer }))));
     expect(issuer.asked).toBe(1);
     await issuer.close();
+  });
+});
+
+describe('a token that was accepted is remembered,', () => {
+  let issuer: KeyServer;
+  let fresh: TokenVerifier;
+  const clock = Date.now;
+  beforeEach(async () => {
+    issuer = await startKeyServer(key);
+    fresh = verifierFor({ issuer: issuer.issuer });
+  });
+  afterEach(async () => {
+    Date.now = clock;
+    await issuer.close();
+  });
+
+  test('so that its signature is verified once, and the same caller is told', async () => {
+    const text = token({ iss: issuer.issuer });
+    const first = await fresh.verify(text);
+    expect(await fresh.verify(text)).toBe(first);
+    expect(await fresh.verify(token({ iss: issuer.issuer }))).not.toBe(first);
+  });
+
+  test('for a minute', async () => {
+    const text = token({ iss: issuer.issuer });
+    const first = await fresh.verify(text);
+    const now = performance.now.bind(performance);
+    const spy = jest.spyOn(performance, 'now').mockImplementation(() => now() + 61_000);
+    const later = await fresh.verify(text).finally(() => spy.mockRestore());
+    expect(later).toEqual(first);
+    expect(later).not.toBe(first);
+  });
+
+  test('but not beyond its exp', async () => {
+    const text = token({ iss: issuer.issuer, exp: nowSeconds() + 40 });
+    const first = await fresh.verify(text);
+    Date.now = () => clock() + 41_000;
+    const inTolerance = await fresh.verify(text);
+    expect(inTolerance).toEqual(first);
+    expect(inTolerance).not.toBe(first);
+    Date.now = () => clock() + 80_000;
+    expect((await refusal(text, fresh)).status).toBe(401);
+  });
+
+  test('but not once its issuer has withdrawn the key, even if another token made that known', async () => {
+    const text = token({ iss: issuer.issuer });
+    await fresh.verify(text);
+    const newer = createTestKey();
+    issuer.keys = [newer];
+    Date.now = () => clock() + 6_000;
+    await fresh.verify(token({ iss: issuer.issuer }, { kid: newer.kid }, signWith(newer)));
+    expect((await refusal(text, fresh)).status).toBe(401);
+  });
+
+  test('but not once another key bears the name of the one that signed it', async () => {
+    const text = token({ iss: issuer.issuer, exp: nowSeconds() + 3_600 });
+    await fresh.verify(text);
+    issuer.keys = [{ ...createTestKey(), kid: key.kid }];
+    // As after ten minutes, when the keys are fetched again.
+    Date.now = () => clock() + 11 * 60_000;
+    expect((await refusal(text, fresh)).status).toBe(401);
+  });
+
+  test('and a token that differs in anything is another, and refused as often as it comes', async () => {
+    const text = token({ iss: issuer.issuer });
+    await fresh.verify(text);
+    for (let i = 0; i < 3; i++) expect((await refusal(changed(text), fresh)).status).toBe(401);
+    expect((await refusal(`${text.slice(0, -9)}AAAAAAAAA`, fresh)).status).toBe(401);
   });
 });

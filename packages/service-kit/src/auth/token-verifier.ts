@@ -4,6 +4,7 @@ import jwt, { type JwtPayload } from 'jsonwebtoken';
 import { z } from 'zod';
 import { ApiError, unavailable } from '../http/api-error.ts';
 import { createIssuerKeys, UnknownKey } from './issuer-keys.ts';
+import { createVerifiedTokens } from './verified-tokens.ts';
 
 const ALGORITHMS = ['RS256', 'PS256', 'ES256'] as const;
 const CLOCK_TOLERANCE_SECONDS = 30;
@@ -43,22 +44,29 @@ export interface TokenVerifier {
 
 /**
  * Verifies bearer tokens (RFC 9068, RFC 8725): an allow-list of issuers with a key set each, three algorithms, exact
- * `iss`, this audience, `typ`, `exp` and `iat` present, `crit` refused. Keys named inside a token are never followed.
+ * `iss`, this audience, `typ`, `exp` and `iat` present, `crit` refused. Keys named inside a token are never followed. What
+ * was accepted is remembered for a minute; what is refused is judged anew each time.
  */
 export function createTokenVerifier(options: { issuers: TokenIssuer[]; audience: string }): TokenVerifier {
   const issuers = new Map(
     options.issuers.map((config) => [config.issuer, { config, keys: createIssuerKeys(config) }]),
   );
+  const verified = createVerifiedTokens<Caller>();
   return {
     async verify(token) {
+      const known = await verified.callerOf(token);
+      if (known !== undefined) return known;
       const decoded = decode(token);
       const issuer = issuers.get(decoded.payload.iss ?? '');
       if (issuer === undefined) throw invalidToken('its issuer is not trusted here');
       const { config, keys } = issuer;
       checkHeader(decoded.header, config);
-      const key = await keys.keyFor(decoded.header as JWTHeaderParameters).catch(refuseWithoutKey);
-      const expected = { issuer: config.issuer, audience: options.audience };
-      return callerOf(verifySignature(token, key, expected), config);
+      const header = decoded.header as JWTHeaderParameters;
+      const key = await keys.keyFor(header).catch(refuseWithoutKey);
+      const payload = verifySignature(token, key, { issuer: config.issuer, audience: options.audience });
+      const caller = callerOf(payload, config);
+      verified.remember(token, { caller, header, key, keys, expiresAtMs: Number(payload.exp) * 1000 });
+      return caller;
     },
     fetchKeys: () => Promise.any([...issuers.values()].map(({ keys }) => keys.fetch())),
     knowsKeys: () => [...issuers.values()].some(({ keys }) => keys.areKnown()),
