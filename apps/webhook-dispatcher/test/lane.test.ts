@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { Lane } from '../src/lanes/lane.ts';
+import { Lane, type SubjectOrder } from '../src/lanes/lane.ts';
 import type { LogEvent } from '../src/log/event-log.ts';
 
 const event = (seq: number, subject: string): LogEvent => ({
@@ -23,10 +23,10 @@ function laneThatRead(events: LogEvent[]): Lane {
   return lane;
 }
 
-const takenOf = (lane: Lane, bySubject = false): number[] => {
+const bySubject = { inFlight: new Map<string, number>() };
+const takenOf = (lane: Lane, order: SubjectOrder = null): number[] => {
   const taken: number[] = [];
-  for (let job = lane.takeJob(bySubject); job !== undefined; job = lane.takeJob(bySubject))
-    taken.push(job.event.seq);
+  for (let job = lane.takeJob(order); job !== undefined; job = lane.takeJob(order)) taken.push(job.event.seq);
   return taken;
 };
 
@@ -34,7 +34,7 @@ test('what had begun out of order is not begun again after what waited was forgo
   const events = [event(1, 'a'), event(2, 'a'), event(3, 'b')];
   const lane = laneThatRead(events);
   for (const subject of ['a', 'b']) {
-    lane.takeJob(true);
+    lane.takeJob(bySubject);
     lane.heldSubjects.set(subject, { seq: 0, is: 'in_flight' });
   }
   lane.settle(3);
@@ -44,7 +44,7 @@ test('what had begun out of order is not begun again after what waited was forgo
   lane.heldSubjects.clear();
   lane.settle(1);
   expect(lane.cursor).toBe(1);
-  expect(takenOf(lane, true)).toEqual([2]);
+  expect(takenOf(lane, bySubject)).toEqual([2]);
   lane.settle(2);
   expect(lane.cursor).toBe(3);
 });

@@ -58,7 +58,7 @@ export function walksOf(
     select w.lane_no, t.seq from wanted w join span p on p.lane_no = w.lane_no ${ofSpans} cross join lateral (
       select e.seq from event e
       where ${ofType(`greatest(p.from_seq, ${BEYOND_CURSOR})`, `least(coalesce(p.to_seq, ${LAST_SEQ}), w.to_seq, ${BEFORE_LIVE})`)}
-        and e.event_time >= w.replay_since and ${neverTaken} and ${notRecorded('e')}
+        and e.event_time >= w.replay_since and ${neverTaken} and ${notRecorded('e')} and ${notReplayed}
       order by e.type desc, e.seq desc limit ${limit}
     ) t where w.mode = 'missing' and w.state <> 'completed'`;
 
@@ -107,6 +107,9 @@ const BEFORE_LIVE = `coalesce((select max(q.from_seq) - 1 from span q
 const sinceReplay = '(w.replay_since is null or e.event_time >= w.replay_since)';
 const neverTaken = `not exists (select 1 from span q where q.lane_no = w.live_lane_no and q.type = e.type
   and e.seq >= q.from_seq and e.seq <= coalesce(q.to_seq, ${LAST_SEQ}))`;
+const notReplayed = `not exists (select 1 from lane r
+  where r.subscription_id = w.subscription_id and r.replay_id is not null and r.created_at >= e.arrived_at
+    and (select true from delivery d where d.lane_no = r.lane_no and d.seq = e.seq))`;
 /** Nothing before or after is delivered: a long backlog is passed over in one step. */
 const BETWEEN_DELIVERED = [
   'greatest(w.from_seq, (select min(d.seq) from delivery d where d.lane_no = w.lane_no))',

@@ -234,6 +234,8 @@ export class LaneDelivery implements Part {
       { subscriptionId, status: judgement.judged, reason: data.reason?.code },
       'subscription.judged',
     );
+    // What was looked up as due is not what was tried longest ago.
+    if (judgement.judged === 'failing') for (const lane of subscription.lanes()) lane.forgetRetries();
     if (judgement.revivedAt === now) for (const lane of subscription.lanes()) lane.nextDueAt = now;
   }
 
@@ -310,9 +312,10 @@ export class LaneDelivery implements Part {
       });
       const isNew = ({ event }: Job): boolean =>
         !lane.busy.has(event.seq) && !subscription.forced.some((forced) => forced.event.seq === event.seq);
-      lane.retries.push(...jobs.filter(isNew));
-      lane.nextDueAt = nextDueAt;
-      if (probe && jobs.length === 0) return;
+      const isStill = probe === (subscription.status === 'failing');
+      if (isStill) lane.retries.push(...jobs.filter(isNew));
+      lane.nextDueAt = isStill ? nextDueAt : 0;
+      if (probe && isStill && jobs.length === 0) return;
     } catch (error) {
       this.options.log.warn({ err: error }, 'lane.due_read_failed');
       await delay(AGAIN_MS);

@@ -1,8 +1,10 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { PollLoop, type Logger, type Part, type ShardLeases, type Sql } from '@assistance/service-kit';
 import type { LaneOwner } from './lane-owner.ts';
 
 const COMMANDS_PER_TURN = 200;
 const MOST_UNDERWAY = 1_000;
+const MOST_REFRESHING = 1_000;
 const POLL_MS = 500;
 
 interface CommandRow {
@@ -29,6 +31,8 @@ export function createLaneCommandFollower(options: {
   const { sql, leases, owner, log } = options;
   /** Retries whose attempt is not recorded yet. */
   const underway = new Set<bigint>();
+  /** Subscriptions that are being read anew: their commands wait for it. */
+  const refreshing = new Set<string>();
   const loop = new PollLoop({ name: 'lane-commands', intervalMs: POLL_MS, log, turn });
   return {
     name: 'lane-commands',
@@ -43,21 +47,40 @@ export function createLaneCommandFollower(options: {
     const commands = await sql.$queryRawUnsafe<CommandRow[]>(
       `select ${commandColumns} from lane_command
        where shard = any($1::int[]) and not held and id <> all($2::bigint[]) and (kind <> 'retry' or $3::bool)
+         and subscription_id <> all($4::text[]) and (kind = 'retry' or $5::bool)
        order by id limit ${COMMANDS_PER_TURN}`,
       shards,
       [...underway],
       underway.size < MOST_UNDERWAY,
+      [...refreshing],
+      refreshing.size < MOST_REFRESHING,
     );
-    const refreshes = commands.filter(({ kind }) => kind !== 'retry');
-    const refreshed = [...new Set(refreshes.map((row) => row.subscription_id))];
-    const reloaded = new Set(commands.flatMap((row) => (row.kind === 'reload' ? [row.subscription_id] : [])));
-    await Promise.all(refreshed.map((id) => refresh(id, { anew: reloaded.has(id) })));
-    await remove(refreshes);
-    for (const command of commands) if (command.kind === 'retry') retry(command);
+    const refreshes = Map.groupBy(
+      commands.filter(({ kind }) => kind !== 'retry'),
+      (row) => row.subscription_id,
+    );
+    for (const [subscriptionId, asked] of refreshes) void refreshAside(subscriptionId, asked);
+    const retries = commands.filter((row) => row.kind === 'retry' && !refreshing.has(row.subscription_id));
+    for (const command of retries) retry(command);
     return commands.length === COMMANDS_PER_TURN;
   }
 
-  async function refresh(subscriptionId: string, how: { anew: boolean }): Promise<void> {
+  /** One that has to end what is under way waits for its receiver; the others' commands do not wait for that. */
+  async function refreshAside(subscriptionId: string, asked: CommandRow[]): Promise<void> {
+    refreshing.add(subscriptionId);
+    try {
+      const anew = asked.some(({ kind }) => kind === 'reload');
+      if (await refresh(subscriptionId, { anew })) await remove(asked);
+      else await delay(POLL_MS);
+    } catch (error) {
+      log.warn({ err: error, subscriptionId }, 'lane_command.not_done');
+      await delay(POLL_MS);
+    }
+    refreshing.delete(subscriptionId);
+    loop.wake();
+  }
+
+  async function refresh(subscriptionId: string, how: { anew: boolean }): Promise<boolean> {
     const held = await sql.$queryRawUnsafe<CommandRow[]>(
       `select ${commandColumns} from lane_command where subscription_id = $1 and held and id <> all($2::bigint[])
        order by id limit ${COMMANDS_PER_TURN}`,
@@ -66,11 +89,13 @@ export function createLaneCommandFollower(options: {
     );
     // They begin before what a resumption begins; where there is none, the rest is held again.
     for (const command of held) retry(command, { whilePaused: true });
-    await owner.refresh(subscriptionId, how);
+    const done = await owner.refresh(subscriptionId, how);
+    if (!done) return false;
     await sql.$executeRawUnsafe(
       'update lane_command set held = false where subscription_id = $1 and held',
       subscriptionId,
     );
+    return true;
   }
 
   function retry(command: CommandRow, how?: { whilePaused: boolean }): void {

@@ -1,6 +1,14 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { KeyRing, Lease, Logger, ShardLeases, Sql } from '@assistance/service-kit';
+import {
+  shardOf,
+  type KeyRing,
+  type Lease,
+  type Logger,
+  type ShardLeases,
+  type Sql,
+} from '@assistance/service-kit';
 import type { LogEvent } from '../log/event-log.ts';
+import { LANE_SHARDS } from '../mirror/lane-shards.ts';
 import type { WebhookSender } from '../sending/send-webhook.ts';
 import type { LaneDelivery } from './deliver-lanes.ts';
 import { joinSpans } from './join-spans.ts';
@@ -86,23 +94,32 @@ export class LaneOwner {
 
   /**
    * The mirror learned something of a subscription: applies it to its lanes. With `anew`, all that is in memory of it is
-   * ended and read again, because some of it has expired.
+   * ended, which may take as long as an attempt, and read again. False when the shard was not held all the while: then it
+   * is to be asked again, by whoever holds it.
    */
-  async refresh(subscriptionId: string, { anew } = { anew: false }): Promise<void> {
-    const { sql } = this.options;
+  async refresh(subscriptionId: string, { anew } = { anew: false }): Promise<boolean> {
+    const { sql, leases } = this.options;
     await this.loading;
+    const shard = shardOf(subscriptionId, LANE_SHARDS);
+    const epoch = leases.epochOf(shard);
+    if (epoch === undefined) return false;
     const known = this.subscriptions.get(subscriptionId);
     if (known !== undefined && (anew || (await this.hasNewSpans(known)))) await this.quiesce(known);
     await joinSpans(sql, { subscriptionId });
     const loaded = await loadSubscription(this.options, subscriptionId);
+    if (leases.epochOf(shard) !== epoch) return false;
     if (loaded === undefined) {
       if (known !== undefined) this.remove(known);
-      return;
+      return true;
     }
     if (known === undefined || known.suspended) {
       if (known !== undefined) this.remove(known);
       await this.adopt(loaded);
-      return;
+      return true;
+    }
+    // What waits for its next attempt holds back its subject from now on.
+    if (!known.bySubject && loaded.word.ordering === 'subject') {
+      return this.refresh(subscriptionId, { anew: true });
     }
     await Promise.all(known.preparing);
     const leftSubjectOrder = known.bySubject && loaded.word.ordering === 'none';
@@ -120,6 +137,7 @@ export class LaneOwner {
     if (leftSubjectOrder) await this.endSubjectOrder(known);
     this.followEpoch(known);
     this.delivery.pump(known);
+    return true;
   }
 
   /**

@@ -47,6 +47,9 @@ export interface SubjectHead {
   is: 'in_flight' | 'retrying';
 }
 
+/** With order per subject, the subjects that are in flight in any lane of the subscription; null without. */
+export type SubjectOrder = { readonly inFlight: ReadonlyMap<string, number> } | null;
+
 /** A read under way, and what arrived since it began. */
 export interface Reading {
   arrived: LogEvent[];
@@ -169,13 +172,18 @@ export class Lane {
     const first = this.waiting[0];
     this.reading = undefined;
     this.isBehind = true;
-    if (this.retries.length > 0) this.nextDueAt = 0;
-    this.retries.length = 0;
+    this.forgetRetries();
     if (first === undefined) return;
     this.readUpTo = first.seq - 1;
     const waiting = new Set(this.waiting.map((event) => event.seq));
     this.open = this.open.filter((seq) => !waiting.has(seq));
     this.waiting = [];
+  }
+
+  /** Forgets what was looked up as due: it is looked up again. */
+  forgetRetries(): void {
+    if (this.retries.length > 0) this.nextDueAt = 0;
+    this.retries.length = 0;
   }
 
   /** The spans have changed: what is waiting and no longer taken is dropped. */
@@ -191,24 +199,25 @@ export class Lane {
     return this.retries.length > 0 || this.waiting.length > 0;
   }
 
-  /** The next delivery in order: what is due again before what is new. With `bySubject`, one at a time for each. */
-  takeJob(bySubject: boolean): Job | undefined {
-    return this.takeRetry(bySubject) ?? this.takeFresh(bySubject);
+  /** The next delivery in order: what is due again before what is new. With order per subject, one at a time for each. */
+  takeJob(order: SubjectOrder): Job | undefined {
+    return this.takeRetry(order) ?? this.takeFresh(order);
   }
 
-  takeFresh(bySubject: boolean): Job | undefined {
-    const index = this.waiting.findIndex(
-      ({ seq, subject }) => !this.busy.has(seq) && !(bySubject && this.heldSubjects.has(subject)),
-    );
+  takeFresh(order: SubjectOrder): Job | undefined {
+    const isHeld = (subject: string): boolean =>
+      order !== null && (this.heldSubjects.has(subject) || order.inFlight.has(subject));
+    const index = this.waiting.findIndex(({ seq, subject }) => !this.busy.has(seq) && !isHeld(subject));
     const event = this.waiting[index];
     if (event === undefined) return undefined;
     this.waiting.splice(index, 1);
     return this.firstJob(event);
   }
 
-  takeRetry(bySubject: boolean): Job | undefined {
-    const free = ({ event: { seq, subject } }: Job): boolean =>
-      !this.busy.has(seq) && !(bySubject && this.heldSubjects.get(subject)?.is === 'in_flight');
+  takeRetry(order: SubjectOrder): Job | undefined {
+    const isHeld = (subject: string): boolean =>
+      order !== null && (this.heldSubjects.get(subject)?.is === 'in_flight' || order.inFlight.has(subject));
+    const free = ({ event: { seq, subject } }: Job): boolean => !this.busy.has(seq) && !isHeld(subject);
     const index = this.retries.findIndex(free);
     return index === -1 ? undefined : this.retries.splice(index, 1)[0];
   }

@@ -31,11 +31,17 @@ const wasTried = `exists (select 1 from unsettled u where u.lane_no = $4::bigint
 const neverTaken = `not exists (select 1 from span p where p.lane_no = $4::bigint and p.type = e.type
   and e.seq >= p.from_seq and e.seq <= coalesce(p.to_seq, ${MAX_SEQ}))`;
 
+/** What another replay has delivered; one that was asked for before the event arrived cannot have. */
+const replayed = `exists (select 1 from lane r
+  where r.subscription_id = (select live.subscription_id from lane live where live.lane_no = $4::bigint)
+    and r.replay_id is not null and r.created_at >= e.arrived_at
+    and (select true from delivery d where d.lane_no = r.lane_no and d.seq = e.seq))`;
+
 /** What a replay passes over, by its mode (interface-details 3). */
 const replayFilter = {
   all: 'and e.event_time >= $3::timestamptz and $4::bigint is not null',
   failed: `and e.event_time >= $3::timestamptz and ${wasTried}`,
-  missing: `and e.event_time >= $3::timestamptz and (${wasTried} or ${neverTaken})`,
+  missing: `and e.event_time >= $3::timestamptz and (${wasTried} or ${neverTaken} and not ${replayed})`,
 } as const;
 
 const statements = {
@@ -97,9 +103,20 @@ interface DueRow {
 
 const dueColumns = `e.seq, e.type, e.only_lane, e.webhook_id, u.subject, e.body, u.attempts, u.counted, u.state`;
 
+const retryStatement = (condition: string, order: string): string => `
+  select ${dueColumns} from unsettled u join event e on e.seq = u.seq
+  where u.lane_no = $1::bigint and u.state = 'retry' and u.seq >= ${logFloor} and u.seq <> all ($2::bigint[])
+    ${condition}
+  order by ${order} limit $3::int`;
+
+const retryStatements = {
+  due: retryStatement('and (u.due_at <= $4::timestamptz or u.attempted_at < $5::timestamptz)', 'u.due_at'),
+  triedLongestAgo: retryStatement('', 'u.attempted_at nulls first, u.seq'),
+};
+
 /**
  * Deliveries of a lane that are due again, the earliest first; after the subscription became active again, all that was
- * tried before is. With `probe`, the one that is due first, whenever that is.
+ * tried before is. With `probe`, the one that was tried longest ago, whenever it is due.
  */
 export async function readDue(
   sql: Sql,
@@ -108,16 +125,11 @@ export async function readDue(
 ): Promise<{ jobs: Job[]; nextDueAt: number }> {
   const { now, revivedAt, limit, probe } = options;
   const rows = await sql.$queryRawUnsafe<DueRow[]>(
-    `select ${dueColumns} from unsettled u join event e on e.seq = u.seq
-     where u.lane_no = $1::bigint and u.state = 'retry' and u.seq >= ${logFloor} and u.seq <> all ($2::bigint[])
-       and ($5::bool or u.due_at <= $3::timestamptz or u.attempted_at < $4::timestamptz)
-     order by u.due_at limit $6::int`,
+    probe ? retryStatements.triedLongestAgo : retryStatements.due,
     lane.laneNo,
     [...lane.busy],
-    now,
-    revivedAt,
-    probe,
     limit,
+    ...(probe ? [] : [now, revivedAt]),
   );
   const jobs = rows.map((row) => jobOf(lane, row));
   if (jobs.length === limit) return { jobs, nextDueAt: now.getTime() };

@@ -43,8 +43,7 @@ export function createReplayProgress(options: {
   async function tell(subscription: SubscriptionLanes, lane: Lane): Promise<void> {
     const ended =
       lane.settled && !lane.behind && !lane.hasJob() && !lane.loadingDue && lane.nextDueAt === Infinity;
-    const progress = await progressOf(sql, subscription, lane, ended);
-    const completed = ended && progress.pending === 0;
+    const { progress, completed } = await progressOf(sql, subscription, lane, ended);
     const text = JSON.stringify({ progress, completed });
     if (told.get(lane) === text || subscription.dropped) return;
     told.set(lane, text);
@@ -78,39 +77,37 @@ export function createReplayProgress(options: {
 }
 
 /**
- * What a replay that has nothing left to do has not settled has expired, if days were dropped since it was asked for. One
- * that passes over what is delivered did not have to: the live lane was first.
+ * How far a replay is. What one that has nothing left to do has not settled itself has expired, if days were dropped since
+ * it was asked for. One that passes over what is delivered did not have to: the live lane or another replay was first.
  */
 async function progressOf(
   sql: Sql,
   subscription: SubscriptionLanes,
   lane: Lane,
   ended: boolean,
-): Promise<DeliveryCounts> {
+): Promise<{ progress: DeliveryCounts; completed: boolean }> {
   const [row] = await sql.$queryRawUnsafe<
-    { delivered: number; dead: number; matched: number | null; floor: number }[]
+    { delivered: number; dead: number; waits: boolean; matched: number | null; floor: number }[]
   >(
     `select l.delivered::float8 as delivered, l.matched::float8 as matched,
             (select count(*)::float8 from unsettled u where u.lane_no = l.lane_no and u.state = 'dead'
-               and u.seq >= ${logFloor}) as dead, ${logFloor}::float8 as floor
+               and u.seq >= ${logFloor}) as dead,
+            exists (select 1 from unsettled u where u.lane_no = l.lane_no and u.state <> 'dead'
+               and u.seq >= ${logFloor}) as waits, ${logFloor}::float8 as floor
      from lane l where l.lane_no = $1::bigint`,
     lane.laneNo,
   );
-  const { delivered = 0, dead = 0 } = row ?? {};
+  const { delivered = 0, dead = 0, floor = 0 } = row ?? {};
   const settled = delivered + dead;
-  const isExpired = ended && row !== undefined && row.floor > seqOf(lane.replay?.since ?? 0);
-  const isPassedOver = ended && !isExpired && lane.replay?.mode !== 'all';
-  const taken = isPassedOver
-    ? settled
-    : (row?.matched ?? (await countReplay(sql, lane, subscription.live.laneNo)));
-  const matched = Math.max(taken, settled);
+  const matched = Math.max(row?.matched ?? (await countReplay(sql, lane, subscription.live.laneNo)), settled);
+  const counts = { matched, delivered, dead, pending: 0, cancelled: 0, expired: 0 };
   const open = matched - settled;
-  return {
-    matched,
-    delivered,
-    dead,
-    pending: isExpired ? 0 : open,
-    cancelled: 0,
-    expired: isExpired ? open : 0,
-  };
+  const hasEnded = ended && row?.waits === false;
+  if (hasEnded && floor > seqOf(lane.replay?.since ?? 0)) {
+    return { progress: { ...counts, expired: open }, completed: true };
+  }
+  if (hasEnded && lane.replay?.mode !== 'all') {
+    return { progress: { ...counts, matched: settled }, completed: true };
+  }
+  return { progress: { ...counts, pending: open }, completed: hasEnded && open === 0 };
 }

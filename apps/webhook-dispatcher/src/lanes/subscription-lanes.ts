@@ -2,7 +2,7 @@ import { createSigner, type Signer } from '@assistance/webhook-signature';
 import type { Ordering, SubscriptionStatus } from '@assistance/types';
 import type { Target } from '../sending/send-webhook.ts';
 import type { Judgement } from './judge-subscription.ts';
-import type { Job, Lane } from './lane.ts';
+import type { Job, Lane, SubjectOrder } from './lane.ts';
 
 /** A secret ready to sign, until it expires. */
 export interface LiveSecret {
@@ -43,6 +43,8 @@ export class SubscriptionLanes {
   /** No longer this instance's: what comes of its deliveries is not recorded. */
   dropped = false;
   private replaysInFlight = 0;
+  /** How many deliveries of a subject are in flight, but for those that were asked for by hand and stand aside. */
+  private readonly subjectsInFlight = new Map<string, number>();
   private signer: { sign: Signer; until: number } | undefined;
 
   constructor(options: {
@@ -87,15 +89,24 @@ export class SubscriptionLanes {
     this.inFlight += 1;
     if (job.lane.replay !== null) this.replaysInFlight += 1;
     job.lane.busy.add(job.event.seq);
-    if (this.bySubject && job.byHand?.aside !== true) {
-      const { subject, seq } = job.event;
-      job.lane.heldSubjects.set(subject, { seq, is: 'in_flight' });
-    }
+    if (job.byHand?.aside === true) return;
+    const { subject, seq } = job.event;
+    this.subjectsInFlight.set(subject, (this.subjectsInFlight.get(subject) ?? 0) + 1);
+    if (this.bySubject) job.lane.heldSubjects.set(subject, { seq, is: 'in_flight' });
   }
 
   ended(job: Job): void {
     this.inFlight -= 1;
     if (job.lane.replay !== null) this.replaysInFlight -= 1;
+    if (job.byHand?.aside === true) return;
+    const { subject } = job.event;
+    const others = (this.subjectsInFlight.get(subject) ?? 1) - 1;
+    if (others === 0) this.subjectsInFlight.delete(subject);
+    else this.subjectsInFlight.set(subject, others);
+  }
+
+  private get subjectOrder(): SubjectOrder {
+    return this.bySubject ? { inFlight: this.subjectsInFlight } : null;
   }
 
   get bySubject(): boolean {
@@ -135,11 +146,11 @@ export class SubscriptionLanes {
   private nextProbe(): Job | undefined {
     if (this.inFlight > 0) return undefined;
     for (const lane of this.lanes()) {
-      const job = lane.takeFresh(this.bySubject);
+      const job = lane.takeFresh(this.subjectOrder);
       if (job !== undefined) return job;
     }
     for (const lane of this.lanes()) {
-      const job = lane.takeRetry(this.bySubject);
+      const job = lane.takeRetry(this.subjectOrder);
       if (job !== undefined) return job;
     }
     return undefined;
@@ -151,11 +162,11 @@ export class SubscriptionLanes {
     const waitingReplays = [...this.replays.values()].filter((lane) => lane.hasJob());
     const share = waitingReplays.length === 0 ? concurrency : Math.ceil(concurrency / 2);
     if (this.inFlight - this.replaysInFlight < share) {
-      const job = this.live.takeJob(this.bySubject);
+      const job = this.live.takeJob(this.subjectOrder);
       if (job !== undefined) return job;
     }
     for (const lane of waitingReplays) {
-      const job = lane.takeJob(this.bySubject);
+      const job = lane.takeJob(this.subjectOrder);
       if (job === undefined) continue;
       // The next replay has its turn next time.
       this.replays.delete(lane.laneNo);

@@ -273,6 +273,8 @@ begin
         v_table || '_' || v_suffix, v_table, v_from, v_to);
       if v_table = 'unsettled' then
         execute format('create index on %I (lane_no, subject, seq) where state = %L', 'unsettled_' || v_suffix, 'blocked');
+        -- While a subscription is failing, what was tried longest ago is tried next.
+        execute format('create index on %I (lane_no, attempted_at nulls first, seq) where state = %L', 'unsettled_' || v_suffix, 'retry');
         -- The delivery log lists the dead, and what waits, newest first, each without passing over the other.
         execute format('create index on %I (lane_no, seq) where state = %L', 'unsettled_' || v_suffix, 'dead');
         execute format('create index on %I (lane_no, seq) where state <> %L', 'unsettled_' || v_suffix, 'dead');
