@@ -6,7 +6,7 @@ import { createLogReader } from './read-log.ts';
 import { runDispatcher, type Subscribed } from './start-dispatcher.ts';
 
 const { surroundings, dispatcher } = await runDispatcher({
-  RETRY_BASE_MS: '200',
+  RETRY_BASE_MS: '2000',
   FAILING_AFTER_MS: '3600000',
   RATE_LIMIT_PER_SECOND: '5000',
 });
@@ -106,13 +106,12 @@ test("an event without a subject is in the order of its record's key", async () 
 
 test('once order per subject is asked for, what waits for its next attempt holds back its subject', async () => {
   const { subscriptionId, receiver, change } = await subscribe();
-  receiver.respond(() => ({ status: 503, headers: { 'retry-after': '1' } }));
+  receiver.respond((_request, number) => (number === 1 ? { status: 500 } : {}));
   const [head] = await publishEvents(1, { subject: 'sour' });
   await waitUntil(async () => (await prisma.unsettled.count({ where: { state: 'retry' } })) === 1);
   await change({ ordering: 'subject' });
   await log.waitForVersion(subscriptionId, 2);
-  receiver.respond((_request, number) => (number < 4 ? { status: 500 } : {}));
   const behind = await publishEvents(3, { subject: 'sour' });
   await waitUntil(() => behind.every((id) => idsOf(receiver).includes(id)));
-  expect(idsOf(receiver)).toEqual([head, head, head, head, ...behind]);
+  expect(idsOf(receiver)).toEqual([head, head, ...behind]);
 });
