@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createProxyMiddleware, debugProxyErrorsPlugin, proxyEventsPlugin } from 'http-proxy-middleware';
-import { requestIdFor, unavailable, type Logger } from '@assistance/service-kit';
+import { ApiError, requestIdFor, unavailable, type Logger } from '@assistance/service-kit';
 import { answerRefusal } from '../answer-refusal.ts';
 import { FailoverAgent } from './failover-agent.ts';
 
@@ -21,6 +21,12 @@ const notForwarded = [
   'x-forwarded-port',
   'x-forwarded-proto',
 ];
+
+/**
+ * Say where a request ends and whose it is. Who names one in Connection would have it taken away here, and the body it
+ * frames be read by the service as a request of its own.
+ */
+const neverHopByHop = ['content-length', 'transfer-encoding', 'host'];
 
 export type Forward = (request: IncomingMessage, response: ServerResponse) => void;
 
@@ -58,16 +64,31 @@ export function forwardToService(options: { prefix: string; instances: string[];
     },
   });
   return (request, response) => {
-    prepare(request);
+    const hopByHop = connectionOptionsOf(request);
+    if (neverHopByHop.some((name) => hopByHop.includes(name))) {
+      answerRefusal(request, response, hidesItsEnd());
+      return;
+    }
+    prepare(request, hopByHop);
     void proxy(request, response);
   };
 }
 
-function prepare(request: IncomingMessage): void {
-  const { headers } = request;
-  const connection = headers.connection?.toLowerCase().split(',') ?? [];
-  for (const name of [...notForwarded, ...connection.map((token) => token.trim())]) delete headers[name];
-  if (connection.some((token) => token.trim() === 'close')) headers.connection = 'close';
+const hidesItsEnd = (): ApiError =>
+  new ApiError(
+    'bad_request',
+    `Connection names one of ${neverHopByHop.join(', ')}, which are never hop-by-hop.`,
+    {
+      headers: { Connection: 'close' },
+    },
+  );
+
+const connectionOptionsOf = ({ headers }: IncomingMessage): string[] =>
+  (headers.connection ?? '').split(',').map((option) => option.trim().toLowerCase());
+
+function prepare({ headers }: IncomingMessage, hopByHop: string[]): void {
+  for (const name of [...notForwarded, ...hopByHop]) delete headers[name];
+  if (hopByHop.includes('close')) headers.connection = 'close';
   else delete headers.connection;
   headers['x-request-id'] = requestIdFor(headers['x-request-id']);
 }

@@ -86,6 +86,8 @@ export function createHttpPart(server: Server, port: number): Part {
 function refusalOf(request: IncomingMessage): ApiError | undefined {
   // The parser also takes a line without a protocol, which is HTTP 0.9.
   if (request.httpVersionMajor !== 1) return notHttp();
+  // Chunks came with HTTP/1.1: who sends them in 1.0 does not agree with others on where the body ends (RFC 9112, 6.1).
+  if (request.httpVersion === '1.0' && 'transfer-encoding' in request.headers) return notHttp();
   if (request.httpVersion === '1.1' && (request.headersDistinct['host']?.length ?? 0) !== 1) {
     return new ApiError('bad_request', 'The request must have exactly one Host header.');
   }
