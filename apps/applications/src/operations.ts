@@ -43,7 +43,9 @@ const languageAnswer = {
   'Content-Language': 'The language of the answer.',
   Vary: 'Always `Accept-Language`.',
 };
-const replayed = { 'Idempotent-Replayed': '`true` when this is the answer to an earlier request again.' };
+const replayed = {
+  'Idempotent-Replayed': { sometimes: '`true` when this is the answer to an earlier request again.' },
+};
 
 /** What the description says of each operation; the tables of specification 4.1 give what is `specified`. */
 export const operations = {
@@ -64,7 +66,7 @@ export const operations = {
       'If-Match': {
         description:
           'The ETag of `GET /programs/{code}`: refuses the submission if the program has changed since.',
-        schema: z.string(),
+        schema: z.string().regex(/^(\*|(W\/)?"[^"\s]*"(, ?(W\/)?"[^"\s]*")*)$/),
       },
     },
     answers: {

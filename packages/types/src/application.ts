@@ -21,14 +21,18 @@ export const programCode = z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/,
   error: 'must be 1 to 64 letters, digits, dots, underscores or hyphens, beginning with a letter or digit',
 });
 
-/** 1–128 printable characters without spaces at the ends. */
+/**
+ * 1–128 printable characters without spaces at the ends. Descriptions say it for tools that know no Unicode categories;
+ * what that lets through more (format characters, unassigned ones) is refused all the same.
+ */
 export const opaqueReference = z
   .string()
   .min(1, { error: 'must not be empty' })
   .max(128, { error: 'must be at most 128 characters' })
   .regex(/^(?:[^\p{C}\p{Z}](?:[^\p{C}\p{Zl}\p{Zp}]*[^\p{C}\p{Z}])?)?$/u, {
     error: 'must be printable characters without spaces at the ends',
-  });
+  })
+  .meta({ pattern: String.raw`^[^\s\x00-\x1F\x7F](?:[^\x00-\x1F\x7F]*[^\s\x00-\x1F\x7F])?$` });
 
 /** Specification 2.1. All eight fields are always present; null is explicit. */
 export const application = z.object({

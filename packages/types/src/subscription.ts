@@ -23,7 +23,7 @@ export type StatusReason = z.infer<typeof statusReason>;
 export const subscription = z.object({
   subscriptionId: z.string(),
   eventTypes: z.array(eventType),
-  callbackUrl: z.string(),
+  callbackUrl: z.string().meta({ format: 'uri' }),
   status: subscriptionStatus,
   createdAt: dateTime,
   ordering: ordering.meta(addition),
@@ -44,7 +44,8 @@ const wantedTypes = z
 const callbackUrl = z
   .string()
   .min(1, { error: 'must not be empty' })
-  .max(2048, { error: 'must be at most 2048 characters' });
+  .max(2048, { error: 'must be at most 2048 characters' })
+  .meta({ format: 'uri', pattern: String.raw`^[Hh][Tt][Tt][Pp][Ss]?://[^\s/?#\\@]+[^\s#\\]*$` });
 
 export const subscriptionCreation = z.strictObject({
   eventTypes: wantedTypes,

@@ -47,6 +47,8 @@ function open(schema: unknown): unknown {
 type Override = NonNullable<z.core.ToJSONSchemaParams['override']>;
 
 const plain: Override = ({ jsonSchema }) => {
+  // NUL as every dialect of regular expressions writes it.
+  if (jsonSchema.pattern !== undefined) jsonSchema.pattern = jsonSchema.pattern.replaceAll('\\0', '\\x00');
   if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum;
   if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;
   // The format says it already, and zod's pattern for a calendar is a page long.

@@ -114,7 +114,7 @@ function parametersOf(route: Route, operation: Operation): Json[] {
       in: 'query',
       required: required.includes(name),
       description: meaningOf(name),
-      schema: name === 'limit' ? limit : schema,
+      schema: name === 'limit' ? limit : notEmpty(schema),
     })),
     ...Object.entries(operation.headers ?? {}).map(([name, header]) => ({
       name,
@@ -136,6 +136,9 @@ const wellKnown: Record<string, string> = {
   limit: 'The size of a page; more than 200 is applied as 200.',
 };
 
+/** No parameter may be empty, whatever it is. */
+const notEmpty = (schema: Json): Json => (schema['type'] === 'string' ? { minLength: 1, ...schema } : schema);
+
 /** A query is text: the schema that runs is one of digits. */
 const limit = { type: 'integer', minimum: 1, maximum: 999_999_999, default: 50 };
 
@@ -155,10 +158,12 @@ function successesOf({ scope }: Route, operation: Operation, answerOf: Of): Reco
                 'RateLimit-Policy': { $ref: '#/components/headers/RateLimit-Policy' },
               }),
           ...Object.fromEntries(
-            Object.entries(answer.headers ?? {}).map(([name, text]) => [
+            Object.entries(answer.headers ?? {}).map(([name, meaning]) => [
               name,
               {
-                description: text,
+                ...(typeof meaning === 'string'
+                  ? { description: meaning, required: true }
+                  : { description: meaning.sometimes }),
                 ...(operation.specified === undefined ? {} : { 'x-addition': true }),
                 schema: { type: 'string' },
               },
@@ -177,21 +182,25 @@ const headers = {
   'X-Request-Id': {
     description:
       'Identifies the request; quote it when contacting support. A uuid that was sent is taken over.',
+    required: true,
     schema: { type: 'string', format: 'uuid' },
   },
   'API-Version': {
     description: 'The version of the interface.',
     'x-addition': true,
+    required: true,
     schema: { type: 'string', const: API_VERSION },
   },
   RateLimit: {
     description: 'What is left in the window (draft-ietf-httpapi-ratelimit-headers-08).',
     'x-addition': true,
+    required: true,
     schema: { type: 'string' },
   },
   'RateLimit-Policy': {
     description: 'How many requests there may be in a window.',
     'x-addition': true,
+    required: true,
     schema: { type: 'string' },
   },
 };

@@ -28,8 +28,8 @@ export interface DescribedAnswer {
   schema?: z.ZodType;
   /** By default `application/json`. */
   contentType?: string;
-  /** Headers beside those of every answer, with what they mean. */
-  headers?: Record<string, string>;
+  /** Headers beside those of every answer, with what they mean; always there, but what is `sometimes`. */
+  headers?: Record<string, string | { sometimes: string }>;
 }
 
 /** One interface as its description names it. */

@@ -139,7 +139,7 @@ const refusal = (codes: ErrorCode[], headers: Record<string, string> = {}): Json
     ...Object.fromEntries(
       Object.entries(headers).map(([name, description]) => [
         name,
-        { description, schema: { type: 'string' } },
+        { description, required: true, schema: { type: 'string' } },
       ]),
     ),
   },
