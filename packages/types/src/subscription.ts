@@ -23,7 +23,8 @@ export type StatusReason = z.infer<typeof statusReason>;
 export const subscription = z.object({
   subscriptionId: z.string(),
   eventTypes: z.array(eventType),
-  callbackUrl: z.string().meta({ format: 'uri' }),
+  /** As it was given: an address that the URL standard takes, though RFC 3986 would have it escaped. */
+  callbackUrl: z.string(),
   status: subscriptionStatus,
   createdAt: dateTime,
   ordering: ordering.meta(addition),
