@@ -84,6 +84,7 @@ export function submitUnderKills(instances: () => ServiceProcess[], issuer: Test
       const isToComeAgain =
         answer === undefined ||
         answer.status === 503 ||
+        answer.status === 429 ||
         answer.body.code === 'idempotency_request_in_progress';
       if (!isToComeAgain) {
         one.refusals.push(`${answer.status} ${answer.body.code}`);

@@ -32,15 +32,15 @@ const command = <T extends object>(
 });
 
 /** The statements of an operation, each a point at which its process may die. */
-const crashAt = (...points: [table: string, on: Crash['on']][]) =>
-  fc.option(
-    fc
-      .record({
-        point: fc.constantFrom(...points),
-        committed: fc.boolean(),
-      })
-      .map(({ point: [table, on], committed }): Crash => ({ table, on, committed })),
-    { freq: 6 },
+const crashAt = (...points: [table: string, on: Crash['on']][]): fc.Arbitrary<Crash | null> =>
+  fc.oneof(
+    { weight: 2, arbitrary: fc.constant(null) },
+    {
+      weight: 1,
+      arbitrary: fc
+        .record({ point: fc.constantFrom(...points), committed: fc.boolean() })
+        .map(({ point: [table, on], committed }) => ({ table, on, committed })),
+    },
   );
 const ofTransition: [string, Crash['on']][] = [
   ['application', 'update'],
