@@ -48,6 +48,8 @@ export interface Surroundings {
   publishEvents(count: number, options?: { subject?: string; time?: Date }): Promise<string[]>;
   /** What the dispatcher told the subscriptions service, oldest first. */
   reports(): Promise<{ type: string; data: Record<string, unknown> }[]>;
+  /** What the dispatcher could not take, with the reason that it gave. */
+  deadLetters(): Promise<{ value: Buffer | null; error: string }[]>;
   /** A subscriber's endpoint, until all is closed. */
   receive(): Promise<Receiver>;
   /** Is ended before all else when it is closed. */
@@ -60,6 +62,8 @@ export interface Subscribed {
   secret: string;
   /** Publishes the next version of the record. */
   change(fields: Partial<SubscriptionRecord>): Promise<void>;
+  /** A new secret; those before it expire so much later. */
+  rotateSecret(overlapMs: number): Promise<{ secret: string; expiresAt: Date }>;
 }
 
 /** Surroundings and one dispatcher in them, for all tests of a file. */
@@ -134,6 +138,7 @@ export async function createSurroundings(): Promise<Surroundings> {
       const subscriptionId = newId('sub');
       // Spans begin 5 s before a subscription's creation; made in the future, it takes only what comes from now on.
       const createdAt = new Date(Date.now() + 5_000).toISOString();
+      const seal = (of: string) => keyRing.seal(Buffer.from(of), subscriptionId);
       let record: SubscriptionRecord = {
         subscriptionId,
         owner: `${issuer.issuer}#subscriber`,
@@ -142,19 +147,33 @@ export async function createSurroundings(): Promise<Surroundings> {
         statusEpoch: 1,
         eventTypes: [{ type: 'document.available', addedAt: createdAt }],
         ordering: 'none',
-        secrets: [{ sealed: keyRing.seal(Buffer.from(secret), subscriptionId), createdAt, expiresAt: null }],
+        secrets: [{ sealed: seal(secret), createdAt, expiresAt: null }],
         createdAt,
         ...fields,
       };
       await publishRecord(record);
+      const change: Subscribed['change'] = async (changed) => {
+        record = { ...record, ...changed, version: record.version + 1 };
+        await publishRecord(record);
+      };
       return {
         secret,
         get record() {
           return record;
         },
-        async change(changed) {
-          record = { ...record, ...changed, version: record.version + 1 };
-          await publishRecord(record);
+        change,
+        async rotateSecret(overlapMs) {
+          const [now, expiresAt] = [new Date(), new Date(Date.now() + overlapMs)];
+          const fresh = generateSecret();
+          await change({
+            secrets: [
+              { sealed: seal(fresh), createdAt: now.toISOString(), expiresAt: null },
+              ...record.secrets
+                .filter((kept) => kept.expiresAt === null || kept.expiresAt > now.toISOString())
+                .map((kept) => ({ ...kept, expiresAt: kept.expiresAt ?? expiresAt.toISOString() })),
+            ],
+          });
+          return { secret: fresh, expiresAt };
         },
       };
     },
@@ -179,7 +198,16 @@ export async function createSurroundings(): Promise<Surroundings> {
       await publisher.publish(records);
       return ids;
     },
-    reports: () => readAll(kafka, topicPrefix + topics.report.name),
+    async reports() {
+      const messages = await readAll(kafka, topicPrefix + topics.report.name);
+      return messages.map(
+        ({ value }) => JSON.parse(String(value)) as { type: string; data: Record<string, unknown> },
+      );
+    },
+    async deadLetters() {
+      const messages = await readAll(kafka, topicPrefix + topics.dispatcherDeadLetters.name);
+      return messages.map(({ value, headers }) => ({ value, error: String(headers?.['dlq-error']) }));
+    },
     async receive() {
       const receiver = await createReceiver();
       receivers.push(receiver);
@@ -200,13 +228,13 @@ export async function createSurroundings(): Promise<Surroundings> {
 async function readAll(
   kafka: ReturnType<typeof connectKafka>,
   topic: string,
-): Promise<{ type: string; data: Record<string, unknown> }[]> {
+): Promise<{ value: Buffer | null; headers?: Record<string, unknown> }[]> {
   const admin = kafka.admin();
   await admin.connect();
   const offsets = await admin.fetchTopicOffsets(topic);
   await admin.disconnect();
   const expected = offsets.reduce((sum, { high, low }) => sum + Number(high) - Number(low), 0);
-  const read: { type: string; data: Record<string, unknown> }[] = [];
+  const read: { value: Buffer | null; headers?: Record<string, unknown> }[] = [];
   if (expected === 0) return read;
   const consumer = kafka.consumer({
     groupId: `${topic}.${randomBytes(4).toString('hex')}`,
@@ -217,7 +245,7 @@ async function readAll(
   await new Promise<void>((resolve) => {
     void consumer.run({
       eachMessage: ({ message }) => {
-        read.push(JSON.parse(String(message.value)) as (typeof read)[number]);
+        read.push(message);
         if (read.length >= expected) resolve();
         return Promise.resolve();
       },

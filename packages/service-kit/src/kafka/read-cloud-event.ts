@@ -28,10 +28,13 @@ export function readCloudEvent<Schemas extends Record<string, z.ZodType>>(
   return { id, type, data: parsed.data } as MessageOf<Schemas>;
 }
 
+/** A byte-order mark is kept, so that JSON refuses it (RFC 8259, 8.1): what is passed on must be read alike by all. */
+const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+
 /** The value of a record as JSON; unacceptable when it is none. */
 export function parseJson(record: ReceivedRecord): unknown {
   try {
-    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(record.value ?? new Uint8Array()));
+    return JSON.parse(utf8.decode(record.value ?? new Uint8Array()));
   } catch {
     throw new UnacceptableRecord('the value is not JSON in UTF-8');
   }
