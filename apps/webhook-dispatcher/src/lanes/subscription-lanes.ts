@@ -45,6 +45,7 @@ export class SubscriptionLanes {
   private replaysInFlight = 0;
   /** How many deliveries of a subject are in flight, but for those that were asked for by hand and stand aside. */
   private readonly subjectsInFlight = new Map<string, number>();
+  private lastWasLive = false;
   private signer: { sign: Signer; until: number } | undefined;
 
   constructor(options: {
@@ -87,7 +88,8 @@ export class SubscriptionLanes {
 
   began(job: Job): void {
     this.inFlight += 1;
-    if (job.lane.replay !== null) this.replaysInFlight += 1;
+    this.lastWasLive = job.lane.replay === null;
+    if (!this.lastWasLive) this.replaysInFlight += 1;
     job.lane.busy.add(job.event.seq);
     if (job.byHand?.aside === true) return;
     const { subject, seq } = job.event;
@@ -156,21 +158,19 @@ export class SubscriptionLanes {
     return undefined;
   }
 
-  /** Replays get at most half of the concurrency while live deliveries wait. */
+  /** Replays get at most half of the concurrency while live deliveries wait; where that is one, every second turn. */
   private nextInOrder(concurrency: number): Job | undefined {
     if (this.inFlight >= concurrency) return undefined;
     const waitingReplays = [...this.replays.values()].filter((lane) => lane.hasJob());
-    const share = waitingReplays.length === 0 ? concurrency : Math.ceil(concurrency / 2);
-    if (this.inFlight - this.replaysInFlight < share) {
-      const job = this.live.takeJob(this.subjectOrder);
-      if (job !== undefined) return job;
-    }
-    for (const lane of waitingReplays) {
+    if (waitingReplays.length === 0) return this.live.takeJob(this.subjectOrder);
+    const liveInFlight = this.inFlight - this.replaysInFlight;
+    const replaysFirst = concurrency === 1 ? this.lastWasLive : liveInFlight >= Math.ceil(concurrency / 2);
+    const lanes = replaysFirst ? [...waitingReplays, this.live] : [this.live, ...waitingReplays];
+    for (const lane of lanes) {
       const job = lane.takeJob(this.subjectOrder);
       if (job === undefined) continue;
       // The next replay has its turn next time.
-      this.replays.delete(lane.laneNo);
-      this.replays.set(lane.laneNo, lane);
+      if (this.replays.delete(lane.laneNo)) this.replays.set(lane.laneNo, lane);
       return job;
     }
     return undefined;
