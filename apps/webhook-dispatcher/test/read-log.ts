@@ -1,7 +1,14 @@
 import { expect } from '@jest/globals';
 import got from 'got';
 import type { z } from 'zod';
-import { deliveryList, subscriptionCommands, topics, type Delivery } from '@assistance/types';
+import {
+  deliveryDetail,
+  deliveryList,
+  subscriptionCommands,
+  topics,
+  type Attempt,
+  type Delivery,
+} from '@assistance/types';
 import { cloudEventOf, descriptionOf, newId, structuredRecord } from '@assistance/service-kit';
 import { createAnswerCheck, waitUntil } from '@assistance/test-kit';
 import { description } from '../src/operations.ts';
@@ -59,6 +66,15 @@ export function createLogReader(surroundings: Surroundings, dispatcher: Dispatch
         const { data } = await list(`${query}&limit=200`);
         return data.length >= count ? data : undefined;
       }),
+    /** What was tried for a subscription's only delivery, once that is over. */
+    attemptsOf: async (subscriptionId: string): Promise<Attempt[]> => {
+      const over = await waitUntil(
+        async () =>
+          (await list(`subscriptionId=${subscriptionId}`)).data.find(({ status }) => status !== 'pending'),
+        { timeoutMs: 20_000 },
+      );
+      return (await read(deliveryDetail, `/deliveries/${over.deliveryId}`)).attempts;
+    },
     /** The dispatcher knows this version, and the owner of its lanes has applied it. */
     waitForVersion: (subscriptionId: string, version: number): Promise<unknown> =>
       waitUntil(async () => {

@@ -102,11 +102,10 @@ function tunnelTo(authority: string, proxy: URL, signal: AbortSignal): Promise<S
   });
 }
 
-/** 502 to 504 tell of the receiver, anything else of the proxy. */
+/** 5xx tells of the receiver, anything else of what the proxy lets this service do. */
 function refusal(status: number): DeliveryError {
   if (status === 504) return new DeliveryError('DELIVERY_TIMEOUT', 'the outgoing proxy waited in vain');
-  if (status === 502 || status === 503)
-    return new DeliveryError('TUNNEL_FAILED', 'the outgoing proxy could not connect');
+  if (status >= 500) return new DeliveryError('TUNNEL_FAILED', 'the outgoing proxy could not connect');
   return new DeliveryError('PROXY_FAILED', `the outgoing proxy refused a tunnel with ${status}`);
 }
 
