@@ -204,7 +204,7 @@ test('the reconciliation accounts for each matched event of a stretch of time', 
   });
 });
 
-test('another client finds nothing, an operator finds it', async () => {
+test('another client finds nothing, an operator finds it, and each such read is audited', async () => {
   const { record } = await surroundings.subscribe({ callbackUrl: receiver.url });
   const [id] = await surroundings.publishEvents(1);
   const [{ deliveryId } = { deliveryId: '' }] = await log.deliveriesWith(
@@ -227,12 +227,39 @@ test('another client finds nothing, an operator finds it', async () => {
   }
   expect((await log.list(`subscriptionId=${subscriptionId}`, 'stranger')).data).toEqual([]);
   expect((await log.list(`subscriptionId=${subscriptionId}`, 'operator')).data).toHaveLength(1);
+  const reads = await surroundings.prisma.operatorRead.findMany({ orderBy: { id: 'asc' } });
+  expect(reads.map(({ operator, route, subscriptionId: of }) => [operator, route, of])).toEqual(
+    [
+      '/deliveries/:deliveryId',
+      '/subscriptions/:subscriptionId/reconciliation',
+      '/subscriptions/:subscriptionId/events',
+      '/explain',
+      '/deliveries',
+    ].map((route) => [`${surroundings.issuer.issuer}#operator`, `/deliveries/v1${route}`, subscriptionId]),
+  );
   for (const clientId of ['stranger', 'operator']) {
     expect((await log.call(`/deliveries/${deliveryId}/retry`, { clientId, method: 'POST' })).status).toBe(
       404,
     );
   }
 });
+
+test('an operator’s filter that is no id is not kept; what an owner reads of its own is not written down', async () => {
+  const { operatorRead } = surroundings.prisma;
+  const before = await operatorRead.count();
+  await log.list('limit=1');
+  expect(await operatorRead.count()).toBe(before);
+  await log.list('subscriptionId=Maria%20Planted', 'operator');
+  expect(await operatorRead.findFirst({ orderBy: { id: 'desc' } })).toMatchObject({ subscriptionId: null });
+});
+
+test.each(["update operator_read set operator = 'x'", 'delete from operator_read', 'truncate operator_read'])(
+  'what operators read is not changed by its own owner: %s',
+  async (statement) => {
+    await log.list('limit=1', 'operator');
+    await expect(surroundings.prisma.$executeRawUnsafe(statement)).rejects.toThrow(/never changed/);
+  },
+);
 
 test.each([
   ['/deliveries/dlv_nothing', 404, 'not_found'],

@@ -1,4 +1,5 @@
 import { notFound, numbersOfId, type ApiRequest } from '@assistance/service-kit';
+import { auditOperatorRead, type OperatorRequest } from './audit-operator-read.ts';
 import type { DeliveryColumns } from './delivery-of-row.ts';
 import type { LogDependencies } from './dependencies.ts';
 import { selectDeliveries } from './select-deliveries.ts';
@@ -6,14 +7,15 @@ import { LAST_SEQ } from './wanted-lanes.ts';
 
 /** The delivery that the path names, if the caller may read it; 404 otherwise, also for what is no id at all. */
 export async function findDelivery(
-  { params, caller, log }: Pick<ApiRequest, 'params' | 'caller' | 'log'>,
+  request: OperatorRequest & Pick<ApiRequest, 'params'>,
   { sql, operators }: LogDependencies,
 ): Promise<DeliveryColumns> {
+  const { params, caller } = request;
   const found = await selectDelivery(sql, params['deliveryId'] ?? '', undefined);
   if (found === undefined) throw notFound('delivery');
   if (found.owner === caller.owner) return found;
   if (!operators.has(caller.owner)) throw notFound('delivery');
-  log.info({ operator: caller.owner, subscriptionId: found.subscriptionId }, 'operator.read');
+  await auditOperatorRead(sql, request, found.subscriptionId);
   return found;
 }
 

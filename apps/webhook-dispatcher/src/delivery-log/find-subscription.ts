@@ -1,4 +1,5 @@
-import { isId, notFound, type ApiRequest } from '@assistance/service-kit';
+import { isId, notFound } from '@assistance/service-kit';
+import { auditOperatorRead, type OperatorRequest } from './audit-operator-read.ts';
 import type { LogDependencies } from './dependencies.ts';
 import { effectiveStatus } from './wanted-lanes.ts';
 
@@ -29,17 +30,17 @@ const statement = `
  * what the dispatcher does not know yet. An operator's read of another's is audited.
  */
 export async function findSubscription(
-  request: Pick<ApiRequest, 'caller' | 'log'>,
+  request: OperatorRequest,
   { sql, operators }: LogDependencies,
   subscriptionId: string,
 ): Promise<LoggedSubscription> {
-  const { caller, log } = request;
+  const { caller } = request;
   if (!isId('sub', subscriptionId)) throw notFound('subscription');
   const [found] = await sql.$queryRawUnsafe<LoggedSubscription[]>(statement, subscriptionId);
   if (found === undefined) throw notFound('subscription');
   if (found.owner !== caller.owner) {
     if (!operators.has(caller.owner)) throw notFound('subscription');
-    log.info({ operator: caller.owner, subscriptionId }, 'operator.read');
+    await auditOperatorRead(sql, request, subscriptionId);
   }
   return found;
 }

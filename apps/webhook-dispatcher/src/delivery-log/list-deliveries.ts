@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { dateTimeInput, deliveryStatus, eventTypeNames, testEventType } from '@assistance/types';
 import { invalidCursor, pageQuery, type Answer, type ApiRequest } from '@assistance/service-kit';
+import { auditOperatorRead } from './audit-operator-read.ts';
 import type { LogDependencies } from './dependencies.ts';
 import { deliveryOf } from './delivery-of-row.ts';
 import { newestSeqOf } from './newest-event.ts';
@@ -28,15 +29,15 @@ const position = z.tuple([z.string().regex(/^\d{1,19}$/), z.string().regex(/^\d{
  * subscription is as unknown here as one that does not exist: it finds nothing.
  */
 export async function listDeliveries(
-  { caller, query, log }: ApiRequest<undefined, DeliveriesQuery>,
+  request: ApiRequest<undefined, DeliveriesQuery>,
   { sql, cursors, operators }: LogDependencies,
 ): Promise<Answer> {
+  const { caller, query } = request;
   const { cursor, limit, ...filters } = query;
   const isOperator = operators.has(caller.owner);
-  if (isOperator)
-    log.info({ operator: caller.owner, subscriptionId: filters.subscriptionId }, 'operator.read');
   const binding = ['deliveries', caller.owner, filters];
   const after = cursor === undefined ? undefined : positionOf(cursors.decode(cursor, binding));
+  if (isOperator) await auditOperatorRead(sql, request, filters.subscriptionId);
   const range = await rangeOf(sql, filters);
   // Nothing is written down as expired while its event is in the log.
   const rows =

@@ -19,6 +19,8 @@ import { shapeFaults } from './shape-faults.ts';
 export interface ApiRequest<Body = undefined, Query = unknown> {
   /** Who calls. Absent only on routes without a token. */
   caller: Caller;
+  /** The pattern of the path: `/applications/v1/applications/:applicationId`. */
+  route: string;
   params: Record<string, string>;
   query: Query;
   body: Body;
@@ -142,6 +144,7 @@ function handle(route: Route, log: Logger) {
     const body = checkBody(route, rawBody);
     const answer = await route.handle({
       caller: context.caller as Caller,
+      route: context.route,
       params: request.params as Record<string, string>,
       query: query as never,
       body: body as never,
