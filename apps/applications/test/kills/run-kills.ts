@@ -11,7 +11,7 @@ import { createSurroundings } from '../support/run-service.ts';
 import { faultsOfRound } from './prove-round.ts';
 import { submitUnderKills } from './submit-under-kills.ts';
 
-const KILLS_A_ROUND = 10;
+const KILLS_A_ROUND = 20;
 const LATEST_KILL_MS = 800;
 
 interface RoundLine {
