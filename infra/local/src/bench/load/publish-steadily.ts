@@ -33,15 +33,16 @@ const producer = await connectProducer(brokers);
 const sentAt: Record<string, number> = {};
 const sending = new Set<Promise<unknown>>();
 let count = 0;
+let tick = 0;
 const startedAt = performance.now();
 process.send?.({ started: true });
 const timer = setInterval(() => {
   if (stopping) return void finish();
   const due = Math.floor(((performance.now() - startedAt) / 1000) * perSecond) - count;
   if (due <= 0) return;
-  const events = Array.from({ length: due }, (_, index) =>
-    syntheticEvent(types[(count + index) % types.length]!),
-  );
+  // One type at a time, so that batches are as large as a producer's are.
+  const type = types[tick++ % types.length]!;
+  const events = Array.from({ length: due }, () => syntheticEvent(type));
   count += due;
   if (noteTimes) for (const { subject } of events) sentAt[subject] = moment();
   const sent = producer.sendBatch({ acks: -1, topicMessages: messagesOf(events, topicPrefix) });

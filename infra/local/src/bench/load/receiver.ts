@@ -1,8 +1,15 @@
 // A subscriber's system, as a process of its own. The path of a request says how it is answered: `/<group>/now`,
 // `/<group>/<ms>` or `/<group>/never`. Of the group `-` requests are only counted; of any other it is noted when each
 // event came. Asked over its channel; ends when that closes.
-import { createServer, type IncomingMessage } from 'node:http';
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo, Socket } from 'node:net';
 import { moment } from './moment.ts';
+
+export interface ReceiverOptions {
+  /** It listens at so many ports: to a client each is a host of its own. */
+  hosts: number;
+}
 
 export interface Reception {
   subject: string;
@@ -36,29 +43,35 @@ process.on('disconnect', () => process.exit(0));
 // Ctrl-C reaches the whole foreground group; this ends with whoever started it.
 process.on('SIGINT', () => {});
 
-const server = createServer((request, response) => {
-  const [, group = '', answer = ''] = (request.url ?? '').split('/');
+function answer(request: IncomingMessage, response: ServerResponse): void {
+  const [, group = '', how = ''] = (request.url ?? '').split('/');
   const chunks: Buffer[] = [];
   if (group === '-') request.resume();
   else request.on('data', (chunk: Buffer) => chunks.push(chunk));
   request.on('end', () => {
     if (group !== '-') note(group, chunks);
     const say = () => response.writeHead(200, { 'content-length': '0' }).end();
-    if (answer === 'now') say();
-    else if (answer !== 'never') setTimeout(say, Number(answer));
+    if (how === 'now') say();
+    else if (how !== 'never') setTimeout(say, Number(how));
     count();
   });
-});
-server.keepAliveTimeout = 60_000;
-server.on('connection', (socket: IncomingMessage['socket']) => {
-  open += 1;
-  state.connections = Math.max(state.connections, open);
-  socket.on('close', () => (open -= 1));
-});
-server.listen(0, '127.0.0.1', () => {
-  const address = server.address();
-  process.send?.({ port: typeof address === 'object' ? address?.port : 0 });
-});
+}
+const { hosts } = JSON.parse(process.argv[2] ?? '') as ReceiverOptions;
+const ports = await Promise.all(Array.from({ length: hosts }, listen));
+process.send?.({ ports });
+
+async function listen(): Promise<number> {
+  const server = createServer(answer);
+  server.keepAliveTimeout = 60_000;
+  server.on('connection', (socket: Socket) => {
+    open += 1;
+    state.connections = Math.max(state.connections, open);
+    socket.on('close', () => (open -= 1));
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return (server.address() as AddressInfo).port;
+}
 
 function count(): void {
   state.lastAt = moment();

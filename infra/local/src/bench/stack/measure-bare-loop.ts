@@ -1,6 +1,6 @@
-import type { BareLoopOptions } from '../load/bare-loop.ts';
+import type { BareLoopOptions, BareLoopResult } from '../load/bare-loop.ts';
 import { forkLoad } from '../load/fork-load.ts';
-import type { Receiver } from '../load/start-receiver.ts';
+import { startReceiver, type Receiver } from '../load/start-receiver.ts';
 import type { Limit } from '../row.ts';
 import type { Bench } from './bench.ts';
 
@@ -10,10 +10,21 @@ const quietPerSecond = 10_100;
 export async function measureBareLoop(
   { stack }: Bench,
   receiver: Receiver,
-  { posts, connections }: Omit<BareLoopOptions, 'url'>,
-): Promise<Limit> {
-  const load = forkLoad(stack.ledger, 'bare-loop.ts', { url: receiver.url, posts, connections });
-  const perSecond = await load.heard<number>('perSecond');
+  { posts, connections }: Omit<BareLoopOptions, 'urls'>,
+): Promise<Limit & BareLoopResult> {
+  const load = forkLoad(stack.ledger, 'bare-loop.ts', { urls: receiver.urls, posts, connections });
+  const result = await load.heard<BareLoopResult>('result');
   await load.close();
-  return { what: 'bare signed POSTs', perSecond, quietPerSecond };
+  return { what: 'bare signed POSTs', quietPerSecond, ...result };
+}
+
+/** What the machine can do just now, where a figure has no limit of its own. */
+export async function measureMachine(bench: Bench): Promise<Limit> {
+  const receiver = await startReceiver(bench.stack.ledger);
+  try {
+    const { what, perSecond } = await measureBareLoop(bench, receiver, { posts: 20_000, connections: 64 });
+    return { what, perSecond, quietPerSecond };
+  } finally {
+    await receiver.close();
+  }
 }

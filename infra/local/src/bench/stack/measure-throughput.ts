@@ -62,7 +62,7 @@ export async function measureThroughput(bench: Bench, throughput: Throughput): P
 async function measureOnce(bench: Bench, throughput: Throughput): Promise<Run> {
   const { stack, signal } = bench;
   signal.throwIfAborted();
-  const receiver = await startReceiver(stack.ledger);
+  const receiver = await startReceiver(stack.ledger, { hosts: throughput.subscriptions.length });
   try {
     const [topicPrefix, databaseUrl] = [
       await freshTopics(stack, throughput.further),
@@ -71,7 +71,10 @@ async function measureOnce(bench: Bench, throughput: Throughput): Promise<Run> {
     await withDatabase(databaseUrl, (client) =>
       seedSubscriptions(
         client,
-        throughput.subscriptions.map((types) => ({ types, callbackUrl: `${receiver.url}/-/now` })),
+        throughput.subscriptions.map((types, index) => ({
+          types,
+          callbackUrl: `${receiver.urls[index]}/-/now`,
+        })),
       ),
     );
     const { brokers } = stack;
@@ -81,7 +84,8 @@ async function measureOnce(bench: Bench, throughput: Throughput): Promise<Run> {
       posts: delivered.count,
       connections: delivered.connections,
     });
-    return { perSecond: delivered.perSecond, limit, remark: delivered.remark };
+    const bare = `bare loop ${Math.round(limit.processorMicros)}`;
+    return { perSecond: delivered.perSecond, limit, remark: `${delivered.remark}; ${bare}` };
   } finally {
     await receiver.close();
   }

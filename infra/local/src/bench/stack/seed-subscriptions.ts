@@ -10,15 +10,19 @@ export interface SeededSubscription {
 
 const laneShards = 64;
 
-/** Subscriptions as the dispatcher's mirror writes them, of everything from the beginning of the log; answers their lanes. */
+/**
+ * Subscriptions as the dispatcher's mirror writes them, of everything from the beginning of the log; answers their lanes.
+ * They are spread evenly over the shards, which chance does only for many.
+ */
 export async function seedSubscriptions(
   client: Client,
   subscriptions: SeededSubscription[],
 ): Promise<{ subscriptionId: string; laneNo: number }[]> {
   const keyRing = createKeyRing(throwawayKeyRing);
   const seeded = [];
-  for (const { callbackUrl, types } of subscriptions) {
-    const subscriptionId = newId('sub');
+  for (const [index, { callbackUrl, types }] of subscriptions.entries()) {
+    const shard = index % laneShards;
+    const subscriptionId = idOfShard(shard);
     const sealed = keyRing.seal(Buffer.from(generateSecret()), subscriptionId);
     const secrets = [{ sealed, createdAt: new Date().toISOString(), expiresAt: null }];
     await client.query(
@@ -30,7 +34,7 @@ export async function seedSubscriptions(
     const { rows } = await client.query<{ lane_no: number }>(
       `insert into lane (subscription_id, shard, cursor, judged_epoch) values ($1, $2, 0, 1)
        returning lane_no::int`,
-      [subscriptionId, shardOf(subscriptionId, laneShards)],
+      [subscriptionId, shard],
     );
     const laneNo = rows[0]!.lane_no;
     await client.query(
@@ -40,4 +44,11 @@ export async function seedSubscriptions(
     seeded.push({ subscriptionId, laneNo });
   }
   return seeded;
+}
+
+function idOfShard(shard: number): string {
+  for (;;) {
+    const subscriptionId = newId('sub');
+    if (shardOf(subscriptionId, laneShards) === shard) return subscriptionId;
+  }
 }
