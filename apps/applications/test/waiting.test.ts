@@ -25,7 +25,7 @@ async function begin(away: NonNullable<Parameters<Surroundings['createWays']>[0]
 const KAFKA = ['kafka-publisher', 'kafka-consumer applications'];
 
 const isLive = (service: ServiceProcess) =>
-  waitUntil(async () => (await service.liveness()) === 200, { timeoutMs: 15_000 });
+  waitUntil(async () => (await service.liveness()) === 200, { timeoutMs: 40_000 });
 const becomes = (service: ServiceProcess, ...missing: string[]) =>
   waitUntil(async () => expect(await service.missing()).toEqual(missing) === undefined, {
     timeoutMs: 20_000,
@@ -71,7 +71,7 @@ test.concurrent(
     await waitUntil(async () => (await get(caller, path)).body.status === 'eligible');
     await expectGracefulStop(service);
   },
-  60_000,
+  90_000,
 );
 
 test.concurrent(
@@ -82,7 +82,7 @@ test.concurrent(
     await becomes(service, 'database', 'token-issuer', 'programs', ...KAFKA);
     await expectGracefulStop(service);
   },
-  60_000,
+  90_000,
 );
 
 test.concurrent.each([
@@ -101,7 +101,7 @@ test.concurrent.each([
     if (only.status === 503) expectUnavailable(answer);
     await expectGracefulStop(service);
   },
-  60_000,
+  90_000,
 );
 
 test.concurrent(
