@@ -42,6 +42,8 @@ export const config = serviceConfig.extend({
   RETRY_MAX_ATTEMPTS: numberVariable(14, { min: 1, max: 1_000 }),
   DELIVERY_TIMEOUT_MS: numberVariable(15_000, { min: 10, max: 120_000 }),
   LANE_CONCURRENCY: numberVariable(8, { min: 1, max: 256 }),
+  /** Of one instance, for machines with few sockets; what hangs counts, so a low one lets one subscriber hold up others. */
+  MAX_IN_FLIGHT: numberVariable(100_000, { min: 1 }),
   FAILING_AFTER_ATTEMPTS: numberVariable(5, { min: 1 }),
   FAILING_AFTER_MS: numberVariable(300_000),
   FAILING_RETRY_MAX_MS: numberVariable(600_000, { min: 1 }),
@@ -57,6 +59,7 @@ export interface DeliverySettings {
   retryMaxMs: number;
   retryMaxAttempts: number;
   laneConcurrency: number;
+  maxInFlight: number;
   failingAfterAttempts: number;
   failingAfterMs: number;
   failingRetryMaxMs: number;
@@ -69,6 +72,7 @@ export const deliverySettings = (c: Config): DeliverySettings => ({
   retryMaxMs: c.RETRY_MAX_MS,
   retryMaxAttempts: c.RETRY_MAX_ATTEMPTS,
   laneConcurrency: c.LANE_CONCURRENCY,
+  maxInFlight: c.MAX_IN_FLIGHT,
   failingAfterAttempts: c.FAILING_AFTER_ATTEMPTS,
   failingAfterMs: c.FAILING_AFTER_MS,
   failingRetryMaxMs: c.FAILING_RETRY_MAX_MS,

@@ -34,7 +34,7 @@ import { createNotificationWatch } from './log/watch-notifications.ts';
 import { followCommands } from './mirror/follow-command.ts';
 import { LANE_SHARDS } from './mirror/lane-shards.ts';
 import { mirrorSubscriptions } from './mirror/mirror-subscription.ts';
-import { openDatabase } from './open-database.ts';
+import { openDatabase, openHotPath } from './open-database.ts';
 import { createRetention } from './retention/retention.ts';
 import { WebhookSender } from './sending/send-webhook.ts';
 
@@ -44,6 +44,7 @@ const env = readConfig(config, process.env);
 const log = createLogger({ service: 'webhook-dispatcher', level: env.LOG_LEVEL });
 const metrics = createMetrics('webhook-dispatcher');
 const prisma = openDatabase({ url: env.DATABASE_URL, poolSize: env.DATABASE_POOL_SIZE });
+const hotPath = openHotPath({ url: env.DATABASE_URL, poolSize: env.DATABASE_POOL_SIZE });
 const database = createDatabaseCheck({ sql: prisma, log });
 const dayPartitions = createDayPartitions({ sql: prisma, log });
 const retention = createRetention({
@@ -72,7 +73,7 @@ const leases: ShardLeases = new ShardLeases({
   onReleasing: (lease) => owner.letGo(lease),
 });
 const delivery: LaneDelivery = new LaneDelivery({
-  sql: prisma,
+  sql: hotPath,
   leases,
   sender,
   settings: deliverySettings(env),
@@ -83,7 +84,7 @@ const delivery: LaneDelivery = new LaneDelivery({
 });
 const keyRing = createKeyRing(env.KEY_RING);
 const owner: LaneOwner = new LaneOwner({ sql: prisma, leases, delivery, keyRing, sender, log });
-const handOver = createHandOver({ sql: prisma, owner, log });
+const handOver = createHandOver({ sql: hotPath, owner, log });
 const laneCommands = createLaneCommandFollower({ sql: prisma, leases, owner, log });
 const replayProgress = createReplayProgress({ sql: prisma, owner, recorder: delivery.recorder, log });
 const notifications = createNotificationWatch({
@@ -92,7 +93,7 @@ const notifications = createNotificationWatch({
   log,
 });
 
-const intake = new EventIntake({ sql: prisma, onAppended: () => handOver.wake() });
+const intake = new EventIntake({ sql: hotPath, onAppended: () => handOver.wake() });
 const consumers = { kafka, topicPrefix: env.KAFKA_TOPIC_PREFIX, publisher, metrics, log };
 const events = new RecordConsumer({
   ...consumers,

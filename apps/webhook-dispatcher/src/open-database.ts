@@ -1,4 +1,4 @@
-import { createDatabaseAdapter } from '@assistance/service-kit';
+import { createDatabaseAdapter, createPlainSql, type Sql } from '@assistance/service-kit';
 import { PrismaClient } from './generated/prisma/client.ts';
 
 /**
@@ -14,12 +14,18 @@ const downTheIndexes = {
   jit: 'off',
 };
 
+const APPLICATION_NAME = 'webhook-dispatcher';
+
 /** The dispatcher's own database. */
 export const openDatabase = (options: { url: string; poolSize: number }): PrismaClient =>
   new PrismaClient({
     adapter: createDatabaseAdapter({
       ...options,
-      applicationName: 'webhook-dispatcher',
+      applicationName: APPLICATION_NAME,
       settings: downTheIndexes,
     }),
   });
+
+/** The same for what each event and each delivery goes through: see docs/decisions/0010. */
+export const openHotPath = (options: { url: string; poolSize: number }): Sql =>
+  createPlainSql({ ...options, applicationName: APPLICATION_NAME, settings: downTheIndexes });

@@ -16,6 +16,7 @@ const settings: DeliverySettings = {
   retryMaxMs: 43_200_000,
   retryMaxAttempts: 14,
   laneConcurrency: 8,
+  maxInFlight: 1_000,
   failingAfterAttempts: 5,
   failingAfterMs: 300_000,
   failingRetryMaxMs: 600_000,

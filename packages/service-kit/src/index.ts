@@ -6,6 +6,7 @@ export * from './crypto/key-ring.ts';
 export * from './database/database-adapter.ts';
 export * from './database/database-check.ts';
 export * from './database/migrate.ts';
+export * from './database/plain-sql.ts';
 export * from './database/run-migrations.ts';
 export * from './database/outbox-relay.ts';
 export * from './database/outbox-row.ts';

@@ -50,9 +50,12 @@ export class LaneDelivery implements Part {
   readonly now: () => number;
   private readonly options: LaneDeliveryOptions;
   private readonly random: () => number;
+  private readonly wanted = new Set<SubscriptionLanes>();
   private readonly stalled = new Set<SubscriptionLanes>();
   private readonly timed = new Map<SubscriptionLanes, number>();
   private timer: NodeJS.Timeout | undefined;
+  /** Of all subscriptions. */
+  private inFlight = 0;
 
   constructor(options: LaneDeliveryOptions) {
     this.options = options;
@@ -81,16 +84,30 @@ export class LaneDelivery implements Part {
   forget(subscription: SubscriptionLanes): void {
     this.timed.delete(subscription);
     this.stalled.delete(subscription);
+    this.wanted.delete(subscription);
   }
 
-  /** Begins what may begin, reads what is wanted, and remembers when to look again. One's fault stays one's own. */
+  /**
+   * Begins what may begin, reads what is wanted, and remembers when to look again: at the end of this turn of the event
+   * loop, once for all that happened in it. Answers come in bunches, and what they make room for leaves as one.
+   */
   pump(subscription: SubscriptionLanes): void {
-    try {
-      this.pumpOne(subscription);
-    } catch (error) {
-      const { subscriptionId } = subscription;
-      this.options.log.error({ subscriptionId, err: error }, 'subscription.pump_failed');
-      this.timed.set(subscription, this.now() + AGAIN_MS);
+    if (this.wanted.size === 0) setImmediate(() => this.pumpWanted());
+    this.wanted.add(subscription);
+  }
+
+  /** One's fault stays one's own. */
+  private pumpWanted(): void {
+    const wanted = [...this.wanted];
+    this.wanted.clear();
+    for (const subscription of wanted) {
+      try {
+        this.pumpOne(subscription);
+      } catch (error) {
+        const { subscriptionId } = subscription;
+        this.options.log.error({ subscriptionId, err: error }, 'subscription.pump_failed');
+        this.timed.set(subscription, this.now() + AGAIN_MS);
+      }
     }
   }
 
@@ -108,10 +125,12 @@ export class LaneDelivery implements Part {
       this.stalled.add(subscription);
       return;
     }
-    for (let job = subscription.next(now, settings.laneConcurrency); job !== undefined;) {
+    while (this.inFlight < settings.maxInFlight) {
+      const job = subscription.next(now, settings.laneConcurrency);
+      if (job === undefined) break;
       this.begin(subscription, job);
-      job = subscription.next(now, settings.laneConcurrency);
     }
+    if (this.inFlight >= settings.maxInFlight) this.stalled.add(subscription);
     for (const lane of subscription.lanes()) this.feed(subscription, lane, now);
     this.remember(subscription, now);
   }
@@ -119,6 +138,7 @@ export class LaneDelivery implements Part {
   private begin(subscription: SubscriptionLanes, job: Job): void {
     const { sender, metrics } = this.options;
     subscription.began(job);
+    this.inFlight += 1;
     metrics.inFlight.inc();
     const startedAt = performance.now();
     const attemptedAt = new Date(this.now());
@@ -132,6 +152,7 @@ export class LaneDelivery implements Part {
       { target, signature, replayId: job.lane.replay?.replayId, body: job.event.body },
       (outcome) => {
         const durationMs = performance.now() - startedAt;
+        this.inFlight -= 1;
         metrics.inFlight.dec();
         metrics.attempted(outcome, durationMs);
         this.finish(subscription, job, {
@@ -351,9 +372,8 @@ export class LaneDelivery implements Part {
   private pumpAfterRecording(subscriptions: Set<SubscriptionLanes>): void {
     for (const subscription of subscriptions) this.pump(subscription);
     if (this.recorder.isFull) return;
-    const stalled = [...this.stalled];
+    for (const subscription of this.stalled) this.pump(subscription);
     this.stalled.clear();
-    for (const subscription of stalled) this.pump(subscription);
   }
 }
 

@@ -1,42 +1,6 @@
-import { createHash } from 'node:crypto';
 import { PrismaPg } from '@prisma/adapter-pg';
-
-export interface DatabaseOptions {
-  url: string;
-  poolSize: number;
-  /** Shown in pg_stat_activity. */
-  applicationName: string;
-  /** No statement may run longer. */
-  statementTimeoutMs?: number;
-  /** No statement waits longer for a lock. */
-  lockTimeoutMs?: number;
-  /** Further settings of each connection, such as what the planner may use. */
-  settings?: Record<string, string>;
-}
+import { poolConfig, statementName, type DatabaseOptions } from './pool-config.ts';
 
 /** The driver adapter of a service's Prisma client: prepared statements by name, and a deadline on everything. */
-export function createDatabaseAdapter(options: DatabaseOptions): PrismaPg {
-  const {
-    url,
-    poolSize,
-    applicationName,
-    statementTimeoutMs = 15_000,
-    lockTimeoutMs = 5_000,
-    settings = {},
-  } = options;
-  const further = Object.entries(settings).map(([name, value]) => ` -c ${name}=${value}`);
-  return new PrismaPg(
-    {
-      connectionString: url,
-      max: poolSize,
-      connectionTimeoutMillis: 3_000,
-      // The server keeps its own deadlines only while it lives; a frozen one, or a dead way to it, is given up here.
-      query_timeout: statementTimeoutMs + 2_000,
-      idleTimeoutMillis: 60_000,
-      keepAlive: true,
-      application_name: applicationName,
-      options: `-c statement_timeout=${statementTimeoutMs} -c lock_timeout=${lockTimeoutMs} -c timezone=UTC${further.join('')}`,
-    },
-    { statementNameGenerator: ({ sql }) => `s${createHash('sha1').update(sql).digest('hex').slice(0, 16)}` },
-  );
-}
+export const createDatabaseAdapter = (options: DatabaseOptions): PrismaPg =>
+  new PrismaPg(poolConfig(options), { statementNameGenerator: ({ sql }) => statementName(sql) });
