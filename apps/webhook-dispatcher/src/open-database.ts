@@ -26,6 +26,6 @@ export const openDatabase = (options: { url: string; poolSize: number }): Prisma
     }),
   });
 
-/** The same for what each event and each delivery goes through: see docs/decisions/0010. */
+/** The same for what each event and each delivery goes through: see docs/decisions/0013. */
 export const openHotPath = (options: { url: string; poolSize: number }): Sql =>
   createPlainSql({ ...options, applicationName: APPLICATION_NAME, settings: downTheIndexes });
