@@ -3,6 +3,7 @@ import { globSync } from 'node:fs';
 import { join } from 'node:path';
 import { tmpdir } from 'node:os';
 import { fileURLToPath } from 'node:url';
+import { tableFaults } from './conformance/table-faults.ts';
 import { paths } from './machine/paths.ts';
 import { endLeftBehind, ProcessLedger } from './processes/process-ledger.ts';
 import { Progress } from './machine/progress.ts';
@@ -51,6 +52,7 @@ process.exitCode = await main(new Progress());
 async function main(progress: Progress): Promise<number> {
   let faults = 0;
   const checkAll: [string, () => Promise<string | null>][] = [
+    ['Each sentence of docs/conformance names a test that there is', conformanceFault],
     ['Generated files are in git', generatedFilesFault],
     ...checks.map(([name, command]): [string, () => Promise<string | null>] => [name, () => run(command)]),
   ];
@@ -62,6 +64,11 @@ async function main(progress: Progress): Promise<number> {
   }
   progress.say(faults === 0 ? 'All checks hold.' : `${faults} of ${checkAll.length} checks do not hold.`);
   return faults === 0 ? 0 : 1;
+}
+
+async function conformanceFault(): Promise<string | null> {
+  const faults = tableFaults(paths.root);
+  return faults.length === 0 ? null : faults.join('\n');
 }
 
 /** What a generator writes must be in git as it writes it. */
