@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { createReceiver } from '@assistance/test-kit';
 import { subscriptionWithSecret } from '@assistance/types';
 import { startEventsApi, type Caller, type EventsApi } from './start-events-api.ts';
 import { subscribe, takeRecord, wanted } from './subscriptions-of.ts';
@@ -206,6 +207,22 @@ describe('the limit per client', () => {
       await limited.stop();
     }
   });
+});
+
+test('asks neither DNS nor the endpoint: neither a name that nobody knows nor one that listens is looked at', async () => {
+  const receiver = await createReceiver();
+  const sandbox = await startEventsApi({ callbackRules: { rules: 'sandbox', allowedNetworks: [] } });
+  try {
+    await subscribe(caller, { ...wanted, callbackUrl: 'https://nobody-knows-this-name.example/hooks' });
+    const client = sandbox.as('partner');
+    const { subscriptionId } = await subscribe(client, { ...wanted, callbackUrl: receiver.url });
+    const changed = { callbackUrl: `${receiver.url}/other` };
+    expect((await client('PATCH', `/subscriptions/${subscriptionId}`, changed)).statusCode).toBe(200);
+    expect(receiver.received).toEqual([]);
+  } finally {
+    await sandbox.stop();
+    await receiver.close();
+  }
 });
 
 test('the sandbox takes http and loopback, and nothing else that is private', async () => {

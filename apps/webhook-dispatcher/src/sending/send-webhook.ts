@@ -200,9 +200,15 @@ class Exchange implements Dispatcher.DispatchHandler {
   }
 }
 
-/** At most 4 KiB of text that the database can hold. */
-const textOf = (bytes: Buffer): string =>
-  bytes.subarray(0, KEPT_BODY_BYTES).toString('utf8').replaceAll('\0', '\uFFFD');
+/** At most 4 KiB of text that the database can hold. What is no text grows by being told as U+FFFD, and is cut again. */
+const textOf = (bytes: Buffer): string => {
+  const text = startOf(bytes).replaceAll('\0', '\uFFFD');
+  return Buffer.byteLength(text) > KEPT_BODY_BYTES ? startOf(Buffer.from(text)) : text;
+};
+
+/** Without the character that the limit goes through. */
+const startOf = (bytes: Buffer): string =>
+  new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes.subarray(0, KEPT_BODY_BYTES), { stream: true });
 
 /** All exchanges have the same time, so they end in the order in which they began: one coarse timer serves them all. */
 class Deadlines {
