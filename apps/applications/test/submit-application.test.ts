@@ -252,6 +252,16 @@ describe('409', () => {
     expect(body.code).toBe('stale_version');
   });
 
+  test('comes after the program: one that is unknown or closed is 422 whatever If-Match says', async () => {
+    for (const programCode of ['TEST-UNKNOWN', 'TEST-CLOSED']) {
+      const { status } = await submit(client, {
+        body: { programCode },
+        headers: { 'if-match': '"1-other"' },
+      });
+      expect(status).toBe(422);
+    }
+  });
+
   test('a weak tag never matches', async () => {
     const { headers } = await get(client, 'programs/TEST-PENDING');
     const { body } = await submit(client, {

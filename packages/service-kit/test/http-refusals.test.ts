@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { z } from 'zod';
 import { errorBody } from '@assistance/types';
-import { route } from '../src/index.ts';
+import { createHttpServer, route } from '../src/index.ts';
 import { rawRequest, readAnswer, type RawAnswer } from './support/raw-request.ts';
 import { startApi, type Api } from './support/start-api.ts';
 
@@ -71,6 +71,7 @@ describe('what is not HTTP is 400 bad_request:', () => {
     ],
     ['a negative length', head('POST /things/v1/things HTTP/1.1', 'Content-Length: -1')],
     ['a length that is no number', head('POST /things/v1/things HTTP/1.1', 'Content-Length: two')],
+    ['chunks in HTTP/1.0', head('POST /things/v1/things HTTP/1.0', 'Transfer-Encoding: chunked')],
     ['a tunnel', head('CONNECT example.com:443 HTTP/1.1')],
     ['a percent sign without digits', head('GET /things/v1/things/%zz HTTP/1.1')],
   ])('%s', async (_what, request) => {
@@ -104,6 +105,14 @@ test('headers larger than 32 KiB are 431, many or one, in one packet or in sever
   }
   expectError(await answer, 431, 'headers_too_large');
   socket.destroy();
+});
+
+test('more than 200 headers are 431, however small they are; none of them is dropped', async () => {
+  const many = Array.from({ length: 3_000 }, () => 'A:');
+  const flood = head('GET /things/v1/things HTTP/1.1', ...many, authorization);
+  expectError(await send(flood), 431, 'headers_too_large');
+  const most = head('GET /things/v1/things HTTP/1.1', ...many.slice(0, 198), authorization);
+  expect((await send(most)).status).toBe(200);
 });
 
 describe('a body larger than 256 KiB is 413', () => {
@@ -171,6 +180,26 @@ describe('what does not arrive in time is 408:', () => {
     expectError(await send(begun, '{'), 408, 'request_timeout');
     expect(handled).toBe(before);
   });
+});
+
+test('a service takes 10 s for headers, 30 s for a request, and keeps a connection for 75 s', async () => {
+  const { headersTimeout, requestTimeout, keepAliveTimeout } = createHttpServer(() => undefined);
+  expect({ headersTimeout, requestTimeout, keepAliveTimeout }).toEqual({
+    headersTimeout: 10_000,
+    requestTimeout: 30_000,
+    keepAliveTimeout: 75_000,
+  });
+});
+
+test('a body that is said to be two things is 415', async () => {
+  const twice = head(
+    'POST /things/v1/things HTTP/1.1',
+    authorization,
+    json,
+    'Content-Type: text/plain',
+    'Content-Length: 2',
+  );
+  expectError(await send(twice, '{}'), 415, 'unsupported_media_type');
 });
 
 test('a body that breaks off reaches no handler', async () => {

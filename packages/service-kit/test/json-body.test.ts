@@ -98,6 +98,11 @@ describe('what is not JSON in UTF-8 is 400 malformed_json', () => {
     ['bytes that are not UTF-8', Buffer.from([0x7b, 0x22, 0xff, 0xfe, 0x22, 0x3a, 0x31, 0x7d])],
     ['a surrogate in UTF-8', Buffer.from([0x22, 0xed, 0xa0, 0x80, 0x22])],
     ['a raw control character', '{"name":"a\u0001"}'],
+    ['a name twice', '{"name":"a","name":"b"}'],
+    ['a name twice with one value', '{"name":"a","name":"a"}'],
+    ['a name twice in other words', '{"name":"a","n\\u0061me":"b"}'],
+    ['a name twice, deep within', '{"name":"a","more":[{"b":{},"c":["{"]},{"b":1,"c":2,"b":3}]}'],
+    ['__proto__ twice', '{"__proto__":1,"__proto__":2}'],
   ])('%s', async (_what, body) => {
     const answer = await post(body);
     expect([answer.status, answer.body.code, answer.body.details]).toEqual([

@@ -1,16 +1,27 @@
 import { afterEach, expect, test } from '@jest/globals';
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { z } from 'zod';
 import { errorBody } from '@assistance/types';
+import { waitUntil } from '@assistance/test-kit';
 import { route } from '../src/index.ts';
 import { call, type Called } from './support/call.ts';
+import { readAnswer } from './support/raw-request.ts';
 import { startApi, type Api } from './support/start-api.ts';
 
 let api: Api;
 afterEach(() => api.stop());
 
-const start = async () => {
+const start = async (rateLimitPerSecond = 5) => {
   api = await startApi(
-    [route({ method: 'get', path: '/things', scope: 'any', handle: () => ({ status: 200, body: [] }) })],
-    { rateLimitPerSecond: 5 },
+    [
+      route({ method: 'get', path: '/things', scope: 'any', handle: () => ({ status: 200, body: [] }) }),
+      route({
+        ...{ method: 'post', path: '/things', scope: 'any', body: z.strictObject({}) },
+        handle: () => ({ status: 201, body: {} }),
+      }),
+    ],
+    { rateLimitPerSecond },
   );
 };
 const ask = (headers: Record<string, string>) => call('GET', `${api.url}/things`, { headers });
@@ -43,4 +54,36 @@ test('a flood of refused tokens from one address becomes 429, and does not touch
   expect(statuses(answers).filter((status) => status === 401).length).toBeLessThanOrEqual(10);
   expect(statuses(answers)).toContain(429);
   expect((await ask(api.as('good'))).status).toBe(200);
+});
+
+test('a caller whose large bodies stall gets 429 for more of them, until they are over; nobody else does', async () => {
+  await start(1_000);
+  const head = (clientId: string, length: number): string =>
+    [
+      'POST /things/v1/things HTTP/1.1',
+      'Host: x',
+      `Authorization: ${api.as(clientId).authorization}`,
+      'Content-Type: application/json',
+      `Content-Length: ${length}`,
+      '',
+      '{',
+    ].join('\r\n');
+  const begin = async (clientId: string) => {
+    const socket = connect(api.port, '127.0.0.1');
+    await once(socket, 'connect');
+    socket.write(head(clientId, 256 * 1024));
+    return socket;
+  };
+  const stalled = await Promise.all(Array.from({ length: 40 }, () => begin('staller')));
+  const refused = await Promise.race(stalled.map(async (socket) => (await readAnswer(socket)).status));
+  expect(refused).toBe(429);
+  const post = (clientId: string) =>
+    call('POST', `${api.url}/things`, {
+      headers: { ...api.as(clientId), 'content-type': 'application/json' },
+      body: `{}${' '.repeat(200_000)}`,
+    });
+  expect((await post('staller')).status).toBe(429);
+  expect((await post('other')).status).toBe(201);
+  for (const socket of stalled) socket.destroy();
+  await waitUntil(async () => (await post('staller')).status === 201);
 });

@@ -1,5 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, jest, test } from '@jest/globals';
-import { randomUUID } from 'node:crypto';
+import { randomUUID, sign } from 'node:crypto';
+import { waitUntil } from '@assistance/test-kit';
 import { ApiError, createTokenVerifier, tokenIssuer, type TokenVerifier } from '../src/index.ts';
 import {
   compactToken,
@@ -95,6 +96,8 @@ describe('a good token', () => {
 
 const publicPem = () => key.publicKey.export({ type: 'spki', format: 'pem' });
 const attackersJwk = () => strangersKey.publicKey.export({ format: 'jwk' });
+const attackersCertificate = () =>
+  strangersKey.publicKey.export({ type: 'spki', format: 'der' }).toString('base64');
 
 describe('a token is 401 token_invalid', () => {
   test.each<[string, () => string]>([
@@ -130,6 +133,22 @@ describe('a token is 401 token_invalid', () => {
     [
       'whose key set is named in its header',
       () => token({}, { jku: `${other.issuer}/jwks`, kid: strangersKey.kid }, signWith(strangersKey)),
+    ],
+    [
+      'whose certificate comes in its header',
+      () => token({}, { x5c: [attackersCertificate()], kid: undefined }, signWith(strangersKey)),
+    ],
+    [
+      'whose certificate is named in its header',
+      () => token({}, { x5u: `${other.issuer}/jwks`, kid: strangersKey.kid }, signWith(strangersKey)),
+    ],
+    [
+      'with HS256 keyed with the public key as it is published',
+      () => token({}, { alg: 'HS256' }, hmacWith(JSON.stringify(key.publicKey.export({ format: 'jwk' })))),
+    ],
+    [
+      'with a signature in DER',
+      () => token({}, {}, (signed) => sign('sha256', Buffer.from(signed), key.privateKey)),
     ],
     ['with the kid of another issuer', () => token({}, { kid: strangersKey.kid }, signWith(strangersKey))],
     ['with a kid that is no text', () => token({}, { kid: { $ne: null } })],
@@ -248,11 +267,25 @@ describe('when the keys cannot be had', () => {
         expect([status, code]).toEqual([503, 'unavailable']);
         expect(headers['Retry-After']).toBe('2');
         issuer.mood = 'well';
-        expect((await fresh.verify(token({ iss: issuer.issuer }))).clientId).toBe('partner');
+        const caller = await waitUntil(() => fresh.verify(token({ iss: issuer.issuer })));
+        expect(caller.clientId).toBe('partner');
       }
       await issuer.close();
     },
   );
+
+  test('a flood of tokens does not hammer an issuer that is broken', async () => {
+    const issuer = await startKeyServer(key);
+    issuer.mood = 'broken';
+    const fresh = verifierFor({ issuer: issuer.issuer, jwksUri: `${issuer.issuer}/jwks` });
+    const floodedSince = performance.now();
+    for (let i = 0; i < 100; i++) {
+      const kid = randomUUID();
+      expect((await refusal(token({ iss: issuer.issuer }, { kid }), fresh)).status).toBe(503);
+    }
+    expect(issuer.asked).toBeLessThanOrEqual(1 + (performance.now() - floodedSince) / 500);
+    await issuer.close();
+  });
 
   test('an issuer that never answers is given up after 5 s', async () => {
     const issuer = await startKeyServer(key);
@@ -305,6 +338,11 @@ describe('when the issuer changes its keys', () => {
         const unknown = await refusal(token({ iss: issuer.issuer }, { kid: randomUUID() }), fresh);
         expect(unknown.status).toBe(401);
       }
+      await Promise.all(
+        Array.from({ length: 100 }, () =>
+          refusal(token({ iss: issuer.issuer }, { kid: randomUUID() }), fresh),
+        ),
+      );
       expect(issuer.asked).toBe(2);
       expect((await refusal(token({ iss: issuer.issuer }), fresh)).status).toBe(401);
     } finally {

@@ -13,8 +13,10 @@ export function createAuthenticate(
 ): RequestHandler {
   return async (request, response, next) => {
     try {
-      const token = /^Bearer +(\S+)$/i.exec(request.headers.authorization?.trim() ?? '')?.[1];
-      if (token === undefined) throw missingToken();
+      // Node would take the first of several; another on the way may have taken the last.
+      const [authorization = '', ...more] = request.headersDistinct['authorization'] ?? [];
+      const token = /^Bearer +(\S+)$/i.exec(authorization.trim())?.[1];
+      if (token === undefined || more.length > 0) throw missingToken();
       contextOf(response).caller = await verifier.verify(token);
     } catch (error) {
       if (!(error instanceof ApiError) || error.status !== 401) throw error;
@@ -26,6 +28,6 @@ export function createAuthenticate(
 }
 
 const missingToken = (): ApiError =>
-  new ApiError('token_missing', 'Send an access token: Authorization: Bearer <token>.', {
+  new ApiError('token_missing', 'Send one access token: Authorization: Bearer <token>.', {
     headers: { 'WWW-Authenticate': challenge() },
   });

@@ -15,8 +15,8 @@ const TIMEOUT_MS = 5_000;
 const REFETCH_MS = 5_000;
 /** How long the keys that are known are trusted while their issuer cannot be reached. */
 const TRUST_MS = 12 * 3_600_000;
-/** How long an issuer that could not be reached is not asked again. */
-const REST_MS = 15_000;
+/** How long an issuer that could not be reached is not asked again: shorter while nothing can be judged without it. */
+const REST_MS = { withoutKeys: 500, withKeys: 15_000 };
 
 /** The issuer answers, and has no such key. */
 export class UnknownKey extends Error {
@@ -88,7 +88,7 @@ export function createIssuerKeys({
       )(header);
     } catch (error) {
       if (isAboutTheToken(error)) throw new UnknownKey(error);
-      if (cache.uat !== undefined) restsUntil = performance.now() + REST_MS;
+      restsUntil = performance.now() + (areKnown() ? REST_MS.withKeys : REST_MS.withoutKeys);
       return recall(header, error);
     }
   }

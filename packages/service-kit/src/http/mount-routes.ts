@@ -8,10 +8,11 @@ import type { Operation } from '../openapi/operation.ts';
 import type { Logger } from '../runtime/logger.ts';
 import { ApiError } from './api-error.ts';
 import { createAnswerError, sendBytes, sendJson } from './answer-error.ts';
+import { createBodyAllowance, type BodyAllowance } from './body-allowance.ts';
 import { jsonFaults } from './json-faults.ts';
 import { parseQuery } from './parse-query.ts';
 import { createRateLimit, createUnauthorizedLimit } from './rate-limit.ts';
-import { hasBody, readJsonBody, requireJson } from './read-json-body.ts';
+import { bodyBytes, hasBody, readJsonBody, requireJson } from './read-json-body.ts';
 import { contextOf } from './request-context.ts';
 import { shapeFaults } from './shape-faults.ts';
 
@@ -89,6 +90,7 @@ export function mountRoutes(app: Express, options: MountOptions): void {
     createUnauthorizedLimit(options.rateLimitPerSecond),
   );
   const limitRate = createRateLimit(options.rateLimitPerSecond);
+  const allowBody = createBodyAllowance();
   for (const path of new Set(routes.map((each) => each.path))) {
     const here = routes.filter((each) => each.path === path);
     const point = router.route(basePath + path);
@@ -97,7 +99,7 @@ export function mountRoutes(app: Express, options: MountOptions): void {
         nameRoute(basePath + path),
         ...(each.scope === 'none' ? [] : [authenticate, limitRate]),
         ...(each.scope === 'none' || each.scope === 'any' ? [] : [requireScope(each.scope)]),
-        handle(each, log),
+        handle(each, log, allowBody),
       ];
       point[each.method](...steps);
     }
@@ -134,11 +136,12 @@ function readQuery({ query, scope }: Route, request: Request): unknown {
   return parseQuery(query ?? noParameters, request.originalUrl);
 }
 
-function handle(route: Route, log: Logger) {
+function handle(route: Route, log: Logger, allowBody: BodyAllowance) {
   return async (request: Request, response: Response): Promise<void> => {
     const context = contextOf(response);
     const header = (name: string): string[] => request.headersDistinct[name.toLowerCase()] ?? [];
-    const rawBody = await receiveBody(route, request);
+    const owner = context.caller?.owner ?? 'nobody';
+    const rawBody = await receiveBody(route, request, (read) => allowBody(owner, bodyBytes(request), read));
     route.checkHeaders?.(header);
     const query = readQuery(route, request);
     const body = checkBody(route, rawBody);
@@ -156,11 +159,15 @@ function handle(route: Route, log: Logger) {
   };
 }
 
-async function receiveBody(route: Route, request: Request): Promise<unknown> {
+async function receiveBody(
+  route: Route,
+  request: Request,
+  allowed: (read: () => Promise<unknown>) => Promise<unknown>,
+): Promise<unknown> {
   if (route.body === undefined) return undefined;
   if (route.bodyOptional === true && !hasBody(request)) return {};
   requireJson(request);
-  return readJsonBody(request);
+  return allowed(() => readJsonBody(request));
 }
 
 function checkBody(route: Route, body: unknown): unknown {
