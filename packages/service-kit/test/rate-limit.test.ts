@@ -35,8 +35,9 @@ test('more than the limit of one client is 429 with Retry-After and the RateLimi
   await start();
   const answers = await flood(() => api.as('eager'));
   const limited = answers.filter(({ status }) => status === 429);
-  // Five of each second are let through, also of those that arrive in the same moment.
-  expect([5, 10]).toContain(answers.length - limited.length);
+  // Five of each second are let through, also of those that arrive in the same moment; they fall into two seconds at most.
+  expect(answers.length - limited.length).toBeGreaterThanOrEqual(5);
+  expect(answers.length - limited.length).toBeLessThanOrEqual(10);
   for (const answer of limited) {
     expect(errorBody.strict().parse(answer.body).code).toBe('rate_limited');
     expect(answer.headers['retry-after']).toBe('1');
