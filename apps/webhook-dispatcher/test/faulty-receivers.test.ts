@@ -6,7 +6,6 @@ import { join } from 'node:path';
 import { createServer as createTlsServer } from 'node:tls';
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import got from 'got';
 import type { FailureReason } from '@assistance/types';
 import { createCertificates, type Certificate } from './create-certificates.ts';
 import { createLogReader } from './read-log.ts';
@@ -348,7 +347,6 @@ test('nobody came to where it was not to go', () => {
   expect(redirectedTo).toBe(0);
 });
 
-async function memory(): Promise<number> {
-  const text = await got(`${dispatcher.opsUrl}/metrics`).text();
-  return Number(/^process_resident_memory_bytes\S* (\S+)$/m.exec(text)?.[1]);
+function memory(): Promise<number> {
+  return dispatcher.process.metric('process_resident_memory_bytes');
 }

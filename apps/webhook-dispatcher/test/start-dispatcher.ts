@@ -1,8 +1,6 @@
-import { spawn, type ChildProcess } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { afterAll } from '@jest/globals';
-import got from 'got';
 import { topics, type SubscriptionRecord, type Topic } from '@assistance/types';
 import {
   binaryRecord,
@@ -21,10 +19,11 @@ import {
   createReceiver,
   createTestDatabase,
   createTestIssuer,
-  freePort,
+  startServiceProcess,
   testKafka,
   waitUntil,
   type Receiver,
+  type ServiceProcess,
   type TestDatabase,
   type TestIssuer,
 } from '@assistance/test-kit';
@@ -34,6 +33,8 @@ import type { PrismaClient } from '../src/generated/prisma/client.ts';
 
 const folder = join(import.meta.dirname, '..');
 const log = createLogger({ service: 'test', level: 'silent' });
+/** Set, it also shows what dispatchers log. */
+const logLevel = process.env['TEST_LOG_LEVEL'];
 
 /** What several dispatchers share: a database, topics, an issuer, and a publisher that plays all other parties. */
 export interface Surroundings {
@@ -131,7 +132,7 @@ export async function createSurroundings(): Promise<Surroundings> {
       KEY_RING: JSON.stringify(keyRingConfig),
       CURSOR_KEY: randomBytes(32).toString('base64'),
       CALLBACK_RULES: 'sandbox',
-      LOG_LEVEL: process.env['TEST_LOG_LEVEL'] ?? 'warn',
+      LOG_LEVEL: logLevel ?? 'warn',
     },
     async subscribe(fields) {
       const secret = generateSecret();
@@ -258,9 +259,7 @@ async function readAll(
 export interface Dispatcher {
   /** The delivery log. */
   url: string;
-  /** Health and metrics. */
-  opsUrl: string;
-  process: ChildProcess;
+  process: ServiceProcess;
   /** SIGTERM; resolves when it has ended. */
   stop(): Promise<void>;
   /** SIGKILL. */
@@ -272,48 +271,22 @@ export async function startDispatcher(
   surroundings: Surroundings,
   environment: Record<string, string> = {},
 ): Promise<Dispatcher> {
-  const [httpPort, opsPort] = [await freePort(), await freePort()];
-  const child = spawn(
-    process.execPath,
-    ['--conditions=source', '--disable-warning=ExperimentalWarning', 'src/main.ts'],
-    {
-      cwd: folder,
-      env: {
-        PATH: process.env['PATH'],
-        ...surroundings.environment,
-        HTTP_PORT: String(httpPort),
-        OPS_PORT: String(opsPort),
-        ...environment,
-      },
-      stdio: ['ignore', 'inherit', 'inherit'],
-    },
-  );
-  const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()));
-  const end = async (signal: NodeJS.Signals): Promise<void> => {
+  const service = await startServiceProcess({
+    folder,
+    environment: { ...surroundings.environment, ...environment },
+    echo: logLevel !== undefined,
+  });
+  const end = async (signal: 'SIGTERM' | 'SIGKILL'): Promise<void> => {
     surroundings.running.delete(dispatcher);
-    child.kill('SIGCONT'); // a frozen one hears no SIGTERM
-    child.kill(signal);
-    await ended;
+    await service.end(signal);
   };
-  const opsUrl = `http://127.0.0.1:${opsPort}`;
   const dispatcher: Dispatcher = {
-    url: `http://127.0.0.1:${httpPort}/deliveries/v1`,
-    opsUrl,
-    process: child,
+    url: `${service.url}/deliveries/v1`,
+    process: service,
     stop: () => end('SIGTERM'),
     kill: () => end('SIGKILL'),
   };
   surroundings.running.add(dispatcher);
-  await waitUntil(
-    async () => {
-      if (child.exitCode !== null) throw new Error('the dispatcher ended');
-      const { statusCode } = await got(`${opsUrl}/readyz`, {
-        throwHttpErrors: false,
-        retry: { limit: 0 },
-      });
-      return statusCode === 200;
-    },
-    { timeoutMs: 20_000 },
-  );
+  await service.untilReady();
   return dispatcher;
 }

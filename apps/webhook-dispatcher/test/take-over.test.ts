@@ -74,7 +74,7 @@ test('a frozen instance that wakes after its lease records nothing and overwrite
   receiver.respond(() => ({ delayMs: 300, status: 500 }));
   const [id] = await surroundings.publishEvents(1);
   await receiver.waitFor(({ headers }) => headers['webhook-id'] === id);
-  frozen.process.kill('SIGSTOP');
+  frozen.process.freeze();
   receiver.respond(() => ({ status: 204 }));
   await start();
   const laneNo = await waitUntil(
@@ -95,7 +95,7 @@ test('a frozen instance that wakes after its lease records nothing and overwrite
       surroundings.prisma.attempt.findMany({ where: { laneNo } }),
     ]);
   const before = await state();
-  frozen.process.kill('SIGCONT');
+  frozen.process.thaw();
   // It has woken, found its leases lost, and taken its fair share of them anew.
   await waitUntil(async () => (await shares()).length === 2, { timeoutMs: 15_000 });
   expect(await state()).toEqual(before);

@@ -46,6 +46,7 @@ const channelOf = (topic: Topic): Json => ({
         'cleanup.policy': [topic.policy],
         [topic.policy === 'compact' ? 'delete.retention.ms' : 'retention.ms']:
           topic.retentionDays * 86_400_000,
+        ...(topic.maxRecordBytes === undefined ? {} : { 'max.message.bytes': topic.maxRecordBytes }),
       },
       bindingVersion: '0.5.0',
     },

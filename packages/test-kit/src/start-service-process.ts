@@ -7,6 +7,8 @@ export interface ServiceProcessOptions {
   folder: string;
   /** All but the ports. */
   environment: Record<string, string>;
+  /** Shows what it writes as it writes it. */
+  echo?: boolean;
 }
 
 export interface ServiceProcess {
@@ -24,6 +26,9 @@ export interface ServiceProcess {
   untilReady(timeoutMs?: number): Promise<void>;
   /** The value of a metric that has no labels but the service's. */
   metric(name: string): Promise<number>;
+  /** Gives it no more of the processor, until it is thawed. */
+  freeze(): void;
+  thaw(): void;
   /** Sends a signal, and answers how and when it ended. */
   end(signal: 'SIGTERM' | 'SIGKILL'): Promise<{ code: number | null; durationMs: number }>;
 }
@@ -42,7 +47,10 @@ export async function startServiceProcess(options: ServiceProcessOptions): Promi
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   let output = '';
-  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (output += String(chunk)));
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.on('data', (chunk) => (output += String(chunk)));
+    if (options.echo === true) stream.pipe(process.stderr, { end: false });
+  }
   const ended = new Promise<number | null>((resolve) => child.once('close', (code) => resolve(code)));
   const ask = (path: string) =>
     fetch(`http://127.0.0.1:${opsPort}${path}`, { signal: AbortSignal.timeout(2_000) });
@@ -80,9 +88,12 @@ export async function startServiceProcess(options: ServiceProcessOptions): Promi
       const text = await (await ask('/metrics')).text();
       return Number(new RegExp(`^${name}(?:\\{[^}]*\\})? (\\S+)$`, 'm').exec(text)?.[1]);
     },
+    freeze: () => void child.kill('SIGSTOP'),
+    thaw: () => void child.kill('SIGCONT'),
     end: async (signal) => {
       const startedAt = performance.now();
       child.kill(signal);
+      child.kill('SIGCONT'); // a frozen one hears no SIGTERM
       return { code: await ended, durationMs: performance.now() - startedAt };
     },
   };

@@ -24,6 +24,8 @@ export interface Topic {
   policy: 'delete' | 'compact';
   /** How long records, or tombstones of a compacted topic, are kept. */
   retentionDays: number;
+  /** How large a record may be, where the megabyte that Kafka takes by default is too little. */
+  maxRecordBytes?: number;
 }
 
 const event = (name: string, key: string, type: EventType, producer: Party): Topic => ({
@@ -48,6 +50,8 @@ const deadLetters = (service: 'applications' | 'subscriptions' | 'webhook-dispat
   consumers: [service],
   policy: 'delete',
   retentionDays: 30,
+  // A dead letter is its record and what was wrong with it.
+  maxRecordBytes: 2 * 1_048_588,
 });
 
 /** Every topic there is (design 2). Provisioning, ACLs and the AsyncAPI document are made from this table. */

@@ -7,8 +7,6 @@ const { ConfigResourceTypes } = kafkajs;
 const DAY_MS = 86_400_000;
 const LEADERS_MS = 15_000;
 const ASK_AGAIN_MS = 50;
-/** Twice what Kafka takes by default: a dead letter is its record and what was wrong with it. */
-const DEAD_LETTER_BYTES = 2 * 1_048_588;
 
 export interface ProvisionOptions {
   kafka: Kafka;
@@ -77,15 +75,13 @@ async function untilLed(admin: ReturnType<Kafka['admin']>, names: string[]): Pro
 
 /** Kafka's settings for a topic's policy. With three replicas a write is on two before it is acknowledged. */
 export function topicConfig(
-  { policy, retentionDays, types }: Topic,
+  { policy, retentionDays, maxRecordBytes }: Topic,
   replicationFactor: number,
 ): { name: string; value: string }[] {
   const retentionMs = String(retentionDays * DAY_MS);
   const common = [
     ...(replicationFactor >= 3 ? [{ name: 'min.insync.replicas', value: '2' }] : []),
-    ...(types.includes('dead_letter')
-      ? [{ name: 'max.message.bytes', value: String(DEAD_LETTER_BYTES) }]
-      : []),
+    ...(maxRecordBytes === undefined ? [] : [{ name: 'max.message.bytes', value: String(maxRecordBytes) }]),
   ];
   return policy === 'compact'
     ? [
