@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { chmodSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
@@ -10,12 +10,15 @@ import { Webhook as StandardWebhook } from 'standardwebhooks';
 import Stripe from 'stripe';
 import { Webhook as SvixWebhook } from 'svix';
 import { waitUntil } from '@assistance/test-kit';
+import { platformTopics, readTopics } from '../src/kafka/read-topics.ts';
 import { freePort } from '../src/machine/free-port.ts';
 import { getToken, runMainJob, type Delivery } from '../src/platform/main-job.ts';
 import { paths } from '../src/machine/paths.ts';
 import type { Platform } from '../src/platform/platform-file.ts';
 import { readmeCommands } from '../src/test-run/readme-commands.ts';
 import { startTimeOf } from '../src/processes/start-time-of.ts';
+import { findPlanted, type Written } from './support/find-planted.ts';
+import { plant, secretsOf } from './support/plant.ts';
 import { operationCases, type OperationCase } from './support/operation-cases.ts';
 import { processesOf } from '../src/processes/processes-of.ts';
 import { npmStart, untilUp, type Started } from './support/npm-start.ts';
@@ -24,6 +27,7 @@ let localDir: string;
 let port: number;
 let started: Started;
 let platform: Platform;
+let bearer: string;
 let partner: Got;
 let firstRun: { code: number | null; output: string };
 
@@ -36,7 +40,7 @@ beforeAll(async () => {
   started = npmStart(localDir, port);
   platform = await untilUp(started);
   const client = platform.clients.find(({ clientId }) => clientId === 'partner')!;
-  const bearer = await getToken(platform, client.clientId, client.clientSecret!);
+  bearer = await getToken(platform, client.clientId, client.clientSecret!);
   partner = got.extend({
     headers: { authorization: `Bearer ${bearer}` },
     throwHttpErrors: false,
@@ -223,6 +227,38 @@ test('a killed service comes back within seconds, on the same address', async ()
     timeoutMs: 10_000,
   });
   expect(started.platform().services).toEqual(platform.services);
+});
+
+test('what is private is in no log line, record, metric or refusal of all that ran here', async () => {
+  const { values, refusals } = await plant(platform, partner, bearer);
+  const records: Written[] = [];
+  const prefix = process.env['KAFKA_TOPIC_PREFIX'] ?? '';
+  const topics = await platformTopics(platform.kafka, prefix);
+  await readTopics(platform.kafka, topics, ({ key, value, headers }, topic) => {
+    const texts = Object.entries(headers ?? {}).map(([name, text]) => `${name}: ${String(text)}`);
+    records.push({ where: topic.slice(prefix.length), text: [key, value, ...texts].map(String).join('\n') });
+  });
+  const logs = readdirSync(join(localDir, 'logs')).map((file) => ({
+    where: file,
+    text: readFileSync(join(localDir, 'logs', file), 'utf8'),
+  }));
+  const metrics = Object.entries(platform.ops).map(async ([name, url]) => ({
+    where: `metrics of ${name}`,
+    text: await got(`${url}/metrics`).text(),
+  }));
+  const written = [
+    ...logs,
+    ...records,
+    ...(await Promise.all(metrics)),
+    ...refusals.map((text, n) => ({ where: `refusal ${n + 1}`, text })),
+    { where: 'the terminal', text: firstRun.output + started.output() },
+  ];
+  expect(findPlanted({ ...values, ...secretsOf(platform, localDir) }, written)).toEqual([
+    // Where each belongs: case management learns whose case it is, the dispatcher where to send.
+    'declaration in assistance.case-management.intake.v1',
+    'reference in assistance.case-management.intake.v1',
+    'secret of a callback in assistance.subscriptions.subscription.v1',
+  ]);
 });
 
 test('a second start in the same folder is refused and does no harm', async () => {
