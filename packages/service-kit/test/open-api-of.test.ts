@@ -17,7 +17,7 @@ const newThing = z.strictObject({
 });
 const description: Description = {
   title: 'Things <&>',
-  summary: 'All of them.',
+  summary: 'All of them, also `<b>`.',
   basePath: '/things/v1',
   tags: { Things: 'What there is.' },
   schemas: { answers: { Thing: thing, Things: z.array(thing) }, bodies: { NewThing: newThing } },
@@ -125,4 +125,5 @@ test('the page escapes what it shows', async () => {
   ]);
   const page = await routes.at(-1)?.handle({} as never);
   expect(page?.body).toContain('<h1>Things &lt;&amp;&gt; 1.0.0</h1>');
+  expect(page?.body).toContain('All of them, also <code>&lt;b&gt;</code>.');
 });

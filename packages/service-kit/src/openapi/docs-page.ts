@@ -10,7 +10,7 @@ export function docsPage(document: OpenApiDocument): string {
   const base = servers[0]?.url ?? '';
   const sections = tags.map(({ name, description }) => {
     const here = operations.filter(({ operation }) => operation.tags.includes(name));
-    return `<h2>${text(name)}</h2><p>${text(description)}</p>${here.map(operationPart(base, components)).join('')}`;
+    return `<h2>${text(name)}</h2><p>${prose(description)}</p>${here.map(operationPart(base, components)).join('')}`;
   });
   const schemas = Object.entries(components.schemas).map(
     ([name, schema]) =>
@@ -22,7 +22,7 @@ export function docsPage(document: OpenApiDocument): string {
 <style>${style}</style></head>
 <body><main>
 <h1>${text(info.title)} ${text(info.version)}</h1>
-<p>${text(info.description)} Base path: <code>${text(base)}</code>. The same as a document: <a href="${text(base)}/openapi.json">OpenAPI 3.1</a>.
+<p>${prose(info.description)} Base path: <code>${text(base)}</code>. The same as a document: <a href="${text(base)}/openapi.json">OpenAPI 3.1</a>.
 What is marked ${addition(true)} goes beyond the specification.</p>
 ${sections.join('\n')}
 <h2>Schemas</h2>
@@ -61,6 +61,8 @@ interface ShownOperation {
 interface ShownResponse {
   description: string;
   'x-addition'?: true;
+  /** Those of every answer are references. */
+  headers?: Record<string, { description: string } | { $ref: string }>;
   content?: Content;
 }
 
@@ -73,18 +75,26 @@ const operationPart =
     const scopes = security.map(({ token = [] }) => token.join(' ') || 'any token').join() || 'no token';
     const rows = parameters.map(
       (each) =>
-        `<tr><td><code>${text(each.name)}</code>${each.required ? '' : '?'} ${addition(each['x-addition'])}<td>${text(each.in)}<td>${text(each.description)} ${schemaText(each.schema)}`,
+        `<tr><td><code>${text(each.name)}</code>${each.required ? '' : '?'} ${addition(each['x-addition'])}<td>${text(each.in)}<td>${prose(each.description)} ${schemaText(each.schema)}`,
     );
     const answers = Object.entries(responses).map(([status, given]) => {
       const answer = '$ref' in given ? components.responses[nameOf(given.$ref)]! : given;
-      return `<tr><td>${status} ${addition(answer['x-addition'])}<td>${text(answer.description)}<td>${contentText(answer.content)}`;
+      return `<tr><td>${status} ${addition(answer['x-addition'])}<td>${prose(answer.description)}${headersText(answer.headers)}<td>${contentText(answer.content)}`;
     });
     return `<details><summary><b>${method.toUpperCase()}</b> <code>${text(base + path)}</code> ${text(summary)} ${addition(operation['x-addition'])}</summary>
-${description === undefined ? '' : `<p>${text(description)}</p>`}<p>Needs: <code>${text(scopes)}</code></p>
+${description === undefined ? '' : `<p>${prose(description)}</p>`}<p>Needs: <code>${text(scopes)}</code></p>
 ${rows.length === 0 ? '' : `<table><tr><th>Parameter<th>In<th>Meaning${rows.join('')}</table>`}
 ${requestBody === undefined ? '' : `<p>Body${requestBody.required ? '' : ' (may be absent)'}: ${contentText(requestBody.content)}</p>`}
 <table><tr><th>Status<th>Meaning<th>Body${answers.join('')}</table></details>`;
   };
+
+/** What an answer carries beyond the headers of every answer. */
+const headersText = (headers: ShownResponse['headers'] = {}): string =>
+  Object.entries(headers)
+    .map(([name, header]) =>
+      '$ref' in header ? '' : `<br><code>${text(name)}</code>: ${prose(header.description)}`,
+    )
+    .join('');
 
 const contentText = (content: Content = {}): string =>
   Object.entries(content)
@@ -117,6 +127,9 @@ const escapes: Record<string, string> = {
 };
 
 const text = (raw: string): string => raw.replaceAll(/[&<>"']/g, (character) => escapes[character]!);
+
+/** Text in which backticks mark what is code. */
+const prose = (raw: string): string => text(raw).replaceAll(/`([^`]+)`/g, '<code>$1</code>');
 
 const style = `
 :root { color-scheme: light dark; font: 16px/1.5 system-ui, sans-serif }

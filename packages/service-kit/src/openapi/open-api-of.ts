@@ -137,7 +137,10 @@ const wellKnown: Record<string, string> = {
 };
 
 /** No parameter may be empty, whatever it is. */
-const notEmpty = (schema: Json): Json => (schema['type'] === 'string' ? { minLength: 1, ...schema } : schema);
+const notEmpty = (schema: Json): Json =>
+  schema['type'] !== 'string' || 'enum' in schema || 'pattern' in schema
+    ? schema
+    : { minLength: 1, ...schema };
 
 /** A query is text: the schema that runs is one of digits. */
 const limit = { type: 'integer', minimum: 1, maximum: 999_999_999, default: 50 };

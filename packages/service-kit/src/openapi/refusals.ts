@@ -104,7 +104,11 @@ const shared: Record<number, Shared> = {
     name: 'TooManyRequests',
     description: 'More requests than this client may send.',
     codes: ['rate_limited'],
-    headers: { 'Retry-After': 'Seconds to wait.' },
+    headers: {
+      'Retry-After': 'Seconds to wait.',
+      RateLimit: 'What is left in the window: nothing.',
+      'RateLimit-Policy': 'How many requests there may be in a window.',
+    },
   },
   431: {
     name: 'HeadersTooLarge',
