@@ -79,7 +79,7 @@ describe('a bad pack is refused with a reason that says where it is', () => {
       changed({ effectiveTo: '2019-01-01T00:00:00.000Z' }),
       'effectiveTo must be after',
     ],
-    ['no Spanish', changed({ messages: { en: samplePack().messages.en } }), 'messages: es'],
+    ['no Spanish', changed({ messages: { en: samplePack().messages.en } }), 'messages.es'],
     [
       'a schema that is none',
       changed({ answersSchema: { type: 'object', properties: { a: { type: 'integre' } } } }),
@@ -94,12 +94,12 @@ describe('a bad pack is refused with a reason that says where it is', () => {
     [
       'an operator that is none',
       changed({ rules: [{ ...rule, conditions: { all: [{ fact: 'a', operator: 'lessThen', value: 1 }] } }] }),
-      'rules',
+      'rules.0.conditions.all.0.operator: Invalid option: expected one of "equal"|',
     ],
     [
       'a path in a condition',
       changed({ rules: [{ ...rule, conditions: { all: [{ ...rule.conditions.all[0], path: '$.x' }] } }] }),
-      'rules',
+      'rules.0.conditions.all.0: Unrecognized key: "path"',
     ],
     ['the same rule twice', changed({ rules: [rule, rule] }), 'rules.a_rule is there more than once'],
     ['rules where a person decides', changed({ decidedBy: 'person', rules: [rule] }), 'a person decides'],

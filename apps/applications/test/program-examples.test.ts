@@ -1,78 +1,88 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
-import { z } from 'zod';
-import { evaluateRules } from '../src/programs/evaluate-rules.ts';
 import { loadPrograms } from '../src/programs/load-programs.ts';
+import {
+  faultsOfExample,
+  faultsOfExamples,
+  readExamples,
+  type WorkedExample,
+} from '../src/programs/worked-examples.ts';
 import { programsFolder } from './support/start-service.ts';
-
-/** The worked examples of a program: what is answered, and what its rules must say. */
-const examples = z.array(
-  z.strictObject({
-    name: z.string(),
-    submittedAt: z.iso.datetime().optional(),
-    answers: z.record(z.string(), z.unknown()),
-    verdict: z.enum(['eligible', 'ineligible', 'undetermined']),
-    unmet: z.array(z.string()).optional(),
-    undetermined: z.array(z.string()).optional(),
-  }),
-);
 
 const sets = ['agency', 'sandbox'];
 const catalogue = await loadPrograms(programsFolder, sets);
-const folders = sets.flatMap((set) =>
-  readdirSync(join(programsFolder, set)).map((code) => ({
-    set,
-    code,
-    file: join(programsFolder, set, code, 'examples.json'),
-  })),
+const programs = await Promise.all(
+  sets.flatMap((set) =>
+    readdirSync(join(programsFolder, set)).map(async (code) => ({
+      set,
+      code,
+      examples: await readExamples(join(programsFolder, set, code)),
+    })),
+  ),
 );
 
-for (const { code, file } of folders.filter((folder) => existsSync(folder.file))) {
+for (const { code, examples } of programs.filter((program) => program.examples.length > 0)) {
   describe(code, () => {
-    test.each(
-      examples.parse(JSON.parse(readFileSync(file, 'utf8'))).map((each) => [each.name, each] as const),
-    )('%s', async (_name, example) => {
-      const submittedAt = new Date(example.submittedAt ?? Date.now());
-      const program = catalogue.inForce(code, submittedAt);
-      if (program === undefined) throw new Error('the program is not in force');
-      expect(program.checkAnswers(example.answers)).toEqual([]);
-      const { verdict, outcomes } = await evaluateRules(program.pack, {
-        programCode: code,
-        channel: 'web',
-        submittedAt,
-        answers: example.answers,
-      });
-      const codesOf = (wanted: string) =>
-        outcomes.filter(({ outcome }) => outcome === wanted).map(({ rule }) => rule.code);
-      expect(verdict).toBe(example.verdict);
-      if (example.unmet !== undefined) expect(codesOf('unmet')).toEqual(example.unmet);
-      if (example.undetermined !== undefined) expect(codesOf('undetermined')).toEqual(example.undetermined);
+    test.each(examples.map((each) => [each.name, each] as const))('%s', async (_name, example) => {
+      expect(await faultsOfExample(catalogue, code, example)).toEqual([]);
     });
   });
 }
 
-test.each(folders.filter(({ set }) => set === 'agency').map(({ code }) => code))(
-  '%s has worked examples of each verdict, and never denies for want of an answer',
-  async (code) => {
-    const program = catalogue.inForce(code, new Date());
-    if (program === undefined) throw new Error('the program is not in force');
-    const file = folders.find((folder) => folder.code === code)?.file ?? '';
-    const all = examples.parse(JSON.parse(readFileSync(file, 'utf8')));
-    expect(new Set(all.map(({ verdict }) => verdict))).toEqual(
-      new Set(['eligible', 'ineligible', 'undetermined']),
-    );
-    for (const { answers, submittedAt } of all.filter(({ verdict }) => verdict === 'eligible')) {
-      for (const missing of Object.keys(answers)) {
-        const { [missing]: _left, ...rest } = answers;
-        const { verdict } = await evaluateRules(program.pack, {
-          programCode: code,
-          channel: 'web',
-          submittedAt: new Date(submittedAt ?? Date.now()),
-          answers: rest,
-        });
-        expect(verdict).not.toBe('ineligible');
-      }
-    }
+test.each(programs.filter(({ set }) => set === 'agency'))(
+  '$code has worked examples of each verdict, and never denies for want of an answer',
+  async ({ code, examples }) => {
+    expect(await faultsOfExamples(catalogue, code, examples)).toEqual([]);
   },
 );
+
+describe('an example that does not hold is named with what the program says instead:', () => {
+  const [example] = programs.find(({ code }) => code === 'SNAP')?.examples ?? [];
+  const faultsOf = (changes: Partial<WorkedExample>) =>
+    faultsOfExample(catalogue, 'SNAP', { ...example!, ...changes });
+
+  test('another verdict, another rule', async () => {
+    expect(example?.verdict).toBe('eligible');
+    expect(await faultsOf({ verdict: 'ineligible', unmet: ['gross_income'] })).toEqual([
+      'is eligible, not ineligible',
+      'unmet: none, not gross_income',
+    ]);
+  });
+
+  test('answers that the program refuses', async () => {
+    expect(await faultsOf({ answers: { ...example?.answers, householdSize: 'two' } })).toEqual([
+      expect.stringMatching(/^\/answers\/householdSize /),
+    ]);
+  });
+
+  test('a moment before the program is in force', async () => {
+    expect(await faultsOf({ submittedAt: '1990-01-01T00:00:00Z' })).toEqual(['the program is not in force']);
+  });
+
+  test('too few of them', async () => {
+    expect(await faultsOfExamples(catalogue, 'SNAP', [example!])).toEqual([
+      'examples.json has no example of ineligible',
+      'examples.json has no example of undetermined',
+    ]);
+  });
+});
+
+test('the program of the guide is sound', async () => {
+  const guide = readFileSync(join(programsFolder, '../../../docs/guides/adding-a-program.md'), 'utf8');
+  const [program, examples] = [...guide.matchAll(/^```json\n(.*?)^```$/gms)].map(([, json]) => json!);
+  const folder = mkdtempSync(join(tmpdir(), 'guide-'));
+  const code = 'COOLING-AID';
+  mkdirSync(join(folder, 'city', code), { recursive: true });
+  writeFileSync(join(folder, 'city', code, 'program.json'), program!);
+  writeFileSync(join(folder, 'city', code, 'examples.json'), examples!);
+  try {
+    const city = await loadPrograms(folder, ['city']);
+    const all = await readExamples(join(folder, 'city', code));
+    expect(await faultsOfExamples(city, code, all)).toEqual([]);
+    expect(await Promise.all(all.map((each) => faultsOfExample(city, code, each)))).toEqual([[], [], []]);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+});

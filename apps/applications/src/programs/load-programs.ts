@@ -66,9 +66,28 @@ async function packPaths(folder: string, sets: string[], faults: string[]): Prom
   return paths;
 }
 
-function whyUnreadable(error: unknown): string[] {
+/** What a person is told of a file that is not JSON, or not of the shape that it should have. */
+export function whyUnreadable(error: unknown): string[] {
   if (error instanceof z.ZodError) {
-    return error.issues.map(({ path, message }) => [...path.map(String), message].join(': '));
+    return error.issues
+      .flatMap((issue) => faultsIn(issue, []))
+      .map(({ path, message }) => (path.length === 0 ? message : `${path.join('.')}: ${message}`));
   }
   return [`is not JSON: ${error instanceof Error ? error.message : 'it cannot be read'}`];
+}
+
+interface ShapeFault {
+  path: PropertyKey[];
+  message: string;
+}
+
+/** Of a choice between shapes the one that fits furthest is the one that was meant. */
+function faultsIn(issue: z.core.$ZodIssue, within: PropertyKey[]): ShapeFault[] {
+  const path = [...within, ...issue.path];
+  const here = [{ path, message: issue.message }];
+  if (issue.code !== 'invalid_union') return here;
+  const depthOf = (faults: ShapeFault[]): number => Math.max(0, ...faults.map((fault) => fault.path.length));
+  return issue.errors
+    .map((branch) => branch.flatMap((each) => faultsIn(each, path)))
+    .reduce((furthest, faults) => (depthOf(faults) > depthOf(furthest) ? faults : furthest), here);
 }
