@@ -15,7 +15,7 @@ import { rows } from './rows.ts';
 const usage = `Usage: npm run bench [-- <row> …]
 Rows:
 ${rows.map(({ name, about }) => `  ${name.padEnd(22)}${about}`).join('\n')}
-Variables: PROFILE=1 writes processor profiles of the services beside the figures`;
+Variables: RUNS (3) of which the median counts; PROFILE=1 writes processor profiles of the services beside the figures`;
 
 /** Runs the rows that are named, or all, on a Postgres and a Kafka of their own. Exit code 0 if every goal is met. */
 export async function runBench(
@@ -26,6 +26,7 @@ export async function runBench(
   const unknown = names.find((name) => !rows.some((row) => row.name === name));
   if (unknown !== undefined) throw new MachineFault(`There is no row "${unknown}".\n${usage}`);
   const wanted = rows.filter(({ name }) => names.length === 0 || names.includes(name));
+  const runs = runsOf(environment['RUNS']);
   const startedAt = new Date();
   const folder = join(
     localDirOf(environment),
@@ -39,7 +40,7 @@ export async function runBench(
     await progress.step('Services built', () => build(stack));
     const issuer = await createTestIssuer();
     const profile = environment['PROFILE'] === '1';
-    const bench = { stack, issuer, folder, profile, signal, say: (line: string) => progress.say(line) };
+    const bench = { stack, issuer, folder, profile, runs, signal, say: (line: string) => progress.say(line) };
     for (const { name, run } of wanted) {
       signal.throwIfAborted();
       figures.push(...(await progress.step(name, () => run(bench))));
@@ -55,6 +56,11 @@ export async function runBench(
   console.log(`\n${figureTable(figures)}\n\n${circumstances(startedAt)}`);
   console.log(`Written to ${relative(paths.root, folder)}`);
   return figures.some((figure) => isMet(figure) === false) ? 1 : 0;
+}
+
+function runsOf(text = '3'): number {
+  if (/^[1-9]\d?$/.test(text)) return Number(text);
+  throw new MachineFault(`RUNS is a whole number from 1 to 99.\n${usage}`);
 }
 
 async function build({ ledger }: ThrowawayStack): Promise<void> {

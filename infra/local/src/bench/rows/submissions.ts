@@ -8,7 +8,6 @@ import { freshDatabase } from '../stack/fresh-database.ts';
 import { freshTopics } from '../stack/fresh-topics.ts';
 import { applicationsPath, startApplications, tokenOf } from '../stack/start-applications.ts';
 
-const runs = 3;
 const count = 6_000;
 const connections = 32;
 const quietPerSecond = 1_900;
@@ -18,6 +17,7 @@ export const submissions: Row = {
   about: 'submissions a second ÷ an Express handler with one insert',
   run: async (bench) => {
     const measured = [];
+    const { runs } = bench;
     for (let run = 1; run <= runs; run += 1) {
       const [bare, submitted] = [await bareInserts(bench), await submit(bench)];
       measured.push({ bare, submitted, ratio: submitted / bare });

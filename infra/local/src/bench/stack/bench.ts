@@ -9,6 +9,8 @@ export interface Bench {
   folder: string;
   /** Dispatchers are profiled, which costs them some speed. */
   profile: boolean;
+  /** How often a figure is measured of which the median counts. */
+  runs: number;
   signal: AbortSignal;
   /** A line for whoever waits. */
   say: (line: string) => void;

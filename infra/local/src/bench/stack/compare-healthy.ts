@@ -3,8 +3,6 @@ import type { Figure } from '../row.ts';
 import type { Bench } from './bench.ts';
 import { measureMachine } from './measure-bare-loop.ts';
 
-const pairs = 3;
-
 /** The p99 of the healthy beside trouble, against without it; the median of three pairs. */
 export async function compareHealthy(
   bench: Bench,
@@ -13,7 +11,7 @@ export async function compareHealthy(
 ): Promise<Figure> {
   const limit = await measureMachine(bench);
   const measured = [];
-  for (let pair = 0; pair < pairs; pair += 1) {
+  for (let pair = 0; pair < bench.runs; pair += 1) {
     const without = quantile(await phases.without(), 0.99);
     const beside = quantile(await phases.beside(), 0.99);
     measured.push({ without, beside, ratio: beside / without });

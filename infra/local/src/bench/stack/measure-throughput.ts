@@ -33,12 +33,12 @@ interface Run {
   remark: string;
 }
 
-const runs = 3;
 const preload = new URL('../load/more-event-types.ts', import.meta.url).href;
 
 /** Deliveries a second, from the first reception to the last, against the bare loop just before; the median of three. */
 export async function measureThroughput(bench: Bench, throughput: Throughput): Promise<Figure> {
   const measured: Run[] = [];
+  const { runs } = bench;
   for (let run = 1; run <= runs; run += 1) {
     measured.push(await measureOnce(bench, throughput));
     const { perSecond, limit, remark } = measured.at(-1)!;
