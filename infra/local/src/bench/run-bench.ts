@@ -17,7 +17,10 @@ Rows:
 ${rows.map(({ name, about }) => `  ${name.padEnd(22)}${about}`).join('\n')}
 Variables: RUNS (3) of which the median counts; PROFILE=1 writes processor profiles of the services beside the figures`;
 
-/** Runs the rows that are named, or all, on a Postgres and a Kafka of their own. Exit code 0 if every goal is met. */
+/**
+ * Runs the rows that are named, or all, on a Postgres and a Kafka of their own. A row that fails
+ * does not keep the others from being measured. Exit code 0 if every goal is met.
+ */
 export async function runBench(
   names: string[],
   environment: NodeJS.ProcessEnv,
@@ -36,6 +39,7 @@ export async function runBench(
   mkdirSync(folder, { recursive: true });
   const progress = new Progress();
   const figures: Figure[] = [];
+  const failed: string[] = [];
   await withThrowawayStack({ kafka: true, durable: true, signal }, async (stack) => {
     await progress.step('Services built', () => build(stack));
     const issuer = await createTestIssuer();
@@ -43,7 +47,13 @@ export async function runBench(
     const bench = { stack, issuer, folder, profile, runs, signal, say: (line: string) => progress.say(line) };
     for (const { name, run } of wanted) {
       signal.throwIfAborted();
-      figures.push(...(await progress.step(name, () => run(bench))));
+      try {
+        figures.push(...(await progress.step(name, () => run(bench))));
+      } catch (error) {
+        signal.throwIfAborted();
+        progress.say(`  ✗ ${name}: ${(error as Error).stack}`);
+        failed.push(name);
+      }
       write(
         folder,
         startedAt,
@@ -55,7 +65,8 @@ export async function runBench(
   });
   console.log(`\n${figureTable(figures)}\n\n${circumstances(startedAt)}`);
   console.log(`Written to ${relative(paths.root, folder)}`);
-  return figures.some((figure) => isMet(figure) === false) ? 1 : 0;
+  if (failed.length > 0) console.log(`Not measured: ${failed.join(', ')}`);
+  return failed.length > 0 || figures.some((figure) => isMet(figure) === false) ? 1 : 0;
 }
 
 function runsOf(text = '3'): number {
