@@ -157,6 +157,34 @@ describe('what comes too late changes nothing and is audited', () => {
     expect((await read(applicationId)).status).toBe('awarded');
   });
 
+  test('another case than that of an early determination', async () => {
+    const applicationId = await submitted(client, { programCode: 'TEST-PENDING' });
+    await take(determined(applicationId, 'awarded'), opened(applicationId, 'case-2'));
+    await settle();
+    expect(await read(applicationId)).toEqual({ status: 'awarded', caseId: 'case-1' });
+    expect(await auditOf(applicationId, 'case_message.ignored')).toMatchObject([
+      { detail: { type: 'case.opened', why: 'case_differs' } },
+    ]);
+  });
+
+  test('a second determination while the first waits to be applied', async () => {
+    const applicationId = await submitted(client, { programCode: 'TEST-PENDING' });
+    await take(determined(applicationId, 'awarded'));
+    await service.decideOnce();
+    expect((await read(applicationId)).status).toBe('eligible');
+    await take(determined(applicationId, 'ineligible'));
+    await settle();
+    expect((await read(applicationId)).status).toBe('awarded');
+  });
+
+  test('a review answered before it was asked for, while the rules are at work', async () => {
+    const applicationId = await submitted(client, { programCode: 'TEST-INELIGIBLE' });
+    await claimDue(service.prisma, 10);
+    await take(reviewed(applicationId, 'eligible'));
+    expect((await read(applicationId)).status).toBe('validating');
+    expect(await auditOf(applicationId, 'case_message.ignored')).toHaveLength(1);
+  });
+
   test('a review that nobody asked for', async () => {
     const applicationId = await eligible();
     await take(reviewed(applicationId, 'ineligible'));

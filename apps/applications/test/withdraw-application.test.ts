@@ -44,6 +44,15 @@ describe('200 with the withdrawn application', () => {
     ]);
   });
 
+  test('after an early determination; case management, which has a case, is told which', async () => {
+    const applicationId = await submitted(client);
+    await service.takeCaseMessages([determined(applicationId, 'awarded')]);
+    await withdraw(client, applicationId);
+    const told = await toldAbout(service.prisma, applicationId);
+    expect(inShort(told)).toEqual(['intake withdrawn']);
+    expect(told[0]?.data['caseId']).toBe('case-1');
+  });
+
   test('while it is eligible; case management is told which case, and no decision is told', async () => {
     const applicationId = await decided('TEST-PENDING');
     await service.takeCaseMessages([opened(applicationId)]);

@@ -107,12 +107,12 @@ test('headers larger than 32 KiB are 431, many or one, in one packet or in sever
   socket.destroy();
 });
 
-test('more than 200 headers are 431, however small they are; none of them is dropped', async () => {
-  const many = Array.from({ length: 3_000 }, () => 'A:');
-  const flood = head('GET /things/v1/things HTTP/1.1', ...many, authorization);
+test('small headers are taken as long as all of them are seen; more are 431, and none is dropped', async () => {
+  const few = Array.from({ length: 800 }, () => 'A:');
+  const last = head('GET /things/v1/things HTTP/1.1', ...few, authorization);
+  expect((await send(last)).status).toBe(200);
+  const flood = head('GET /things/v1/things HTTP/1.1', ...few, ...few, ...few, authorization);
   expectError(await send(flood), 431, 'headers_too_large');
-  const most = head('GET /things/v1/things HTTP/1.1', ...many.slice(0, 198), authorization);
-  expect((await send(most)).status).toBe(200);
 });
 
 describe('a body larger than 256 KiB is 413', () => {

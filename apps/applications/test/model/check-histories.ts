@@ -1,5 +1,6 @@
 import fc from 'fast-check';
-import { finish, histories } from './history-commands.ts';
+import { finish } from './deciding-steps.ts';
+import { histories } from './histories.ts';
 import { openHistory } from './open-history.ts';
 import type { World } from './open-world.ts';
 import { createModel } from './reference-model.ts';

@@ -15,7 +15,6 @@ import { API_VERSION, requestIdFor } from './request-context.ts';
 export const MAX_BODY_BYTES = 256 * 1024;
 const MAX_URI_BYTES = 8 * 1024;
 const MAX_HEADER_BYTES = 32 * 1024;
-const MAX_HEADERS = 200;
 
 /** How long a caller may take (interface-details 1). */
 const timeLimits = {
@@ -40,8 +39,6 @@ export function createHttpServer(listener: RequestListener, limits: Partial<type
     { requireHostHeader: false, maxHeaderSize: MAX_HEADER_BYTES, ...timeLimits, ...limits },
     answer,
   );
-  // What is beyond this number Node drops without a word; one more than is taken shows that there are too many.
-  server.maxHeadersCount = MAX_HEADERS + 1;
   server.on('checkContinue', (request, response) => {
     if (refusalOf(request) === undefined) response.writeContinue();
     answer(request, response);
@@ -95,8 +92,6 @@ function refusalOf(request: IncomingMessage): ApiError | undefined {
     return new ApiError('bad_request', 'The request must have exactly one Host header.');
   }
   if ((request.url?.length ?? 0) > MAX_URI_BYTES) return uriTooLong();
-  if (request.rawHeaders.length > 2 * MAX_HEADERS)
-    return headersTooLarge(`There are more than ${MAX_HEADERS} headers.`);
   if (Number(request.headers['content-length'] ?? 0) > MAX_BODY_BYTES) return payloadTooLarge();
   return undefined;
 }
@@ -108,8 +103,6 @@ export const payloadTooLarge = (): ApiError =>
 
 const notHttp = (): ApiError => new ApiError('bad_request', 'The request is not well-formed HTTP.');
 
-const headersTooLarge = (message: string): ApiError => new ApiError('headers_too_large', message);
-
 const uriTooLong = (): ApiError =>
   new ApiError('uri_too_long', `The address is longer than ${MAX_URI_BYTES} bytes.`);
 
@@ -118,7 +111,7 @@ function errorOfParser({ code, rawPacket }: ParserError): ApiError {
     // The packet in which it became too much: it may be any part of the head.
     const packet = rawPacket?.toString('latin1') ?? '';
     if (new RegExp(`^[A-Z]+ [^\\s]{${MAX_URI_BYTES}}`).test(packet)) return uriTooLong();
-    return headersTooLarge(`The headers are larger than ${MAX_HEADER_BYTES} bytes.`);
+    return new ApiError('headers_too_large', `The headers are larger than ${MAX_HEADER_BYTES} bytes.`);
   }
   if (code === 'ERR_HTTP_REQUEST_TIMEOUT') {
     return new ApiError(
