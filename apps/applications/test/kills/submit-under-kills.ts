@@ -26,7 +26,7 @@ export interface Load {
 const SUBMITTERS = 8;
 /** So many are sent twice at once, and so many again once they are answered. */
 const SHARE_SENT_AGAIN = 0.3;
-const PAUSE_MS = 25;
+const PAUSE_MS = { afterAnswer: 25, beforeAgain: 100 };
 const programs = [
   { program: 'ANY-AID', decision: 'eligible', answers: undefined },
   { program: 'TEST-INELIGIBLE', decision: 'ineligible', answers: undefined },
@@ -65,7 +65,7 @@ export function submitUnderKills(instances: () => ServiceProcess[], issuer: Test
       const copies = Math.random() < SHARE_SENT_AGAIN ? 2 : 1;
       await Promise.all(Array.from({ length: copies }, () => untilAnswered(one, body, n)));
       if (Math.random() < SHARE_SENT_AGAIN) await untilAnswered(one, body, n);
-      await sleep(PAUSE_MS);
+      await sleep(PAUSE_MS.afterAnswer);
     }
   }
 
@@ -84,14 +84,13 @@ export function submitUnderKills(instances: () => ServiceProcess[], issuer: Test
       const isToComeAgain =
         answer === undefined ||
         answer.status === 503 ||
-        answer.status === 429 ||
         answer.body.code === 'idempotency_request_in_progress';
       if (!isToComeAgain) {
         one.refusals.push(`${answer.status} ${answer.body.code}`);
         return;
       }
       unanswered++;
-      await sleep(PAUSE_MS);
+      await sleep(PAUSE_MS.beforeAgain);
     }
   }
 }
