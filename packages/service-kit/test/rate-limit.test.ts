@@ -17,6 +17,10 @@ const start = async (rateLimitPerSecond = 5) => {
     [
       route({ method: 'get', path: '/things', scope: 'any', handle: () => ({ status: 200, body: [] }) }),
       route({
+        ...{ method: 'get', path: '/managed', scope: 'events:manage' },
+        handle: () => ({ status: 200, body: [] }),
+      }),
+      route({
         ...{ method: 'post', path: '/things', scope: 'any', body: z.strictObject({}) },
         handle: () => ({ status: 201, body: {} }),
       }),
@@ -50,6 +54,15 @@ test('more than the limit of one client is 429 with Retry-After and the RateLimi
   expect(allowed?.headers['ratelimit']).toMatch(/^"[^"]+"; r=\d; t=[01]$/);
   expect(allowed?.headers['ratelimit-policy']).toMatch(policy);
   expect((await ask(api.as('patient'))).status).toBe(200);
+});
+
+test('the rate comes before the scope: who asks too often is told so, also of what it may not ask', async () => {
+  await start();
+  const headers = api.as('eager');
+  const answers = await Promise.all(
+    Array.from({ length: 16 }, () => call('GET', `${api.url}/managed`, { headers })),
+  );
+  expect(new Set(statuses(answers))).toEqual(new Set([403, 429]));
 });
 
 test('a flood of refused tokens from one address becomes 429, and does not touch good ones', async () => {
