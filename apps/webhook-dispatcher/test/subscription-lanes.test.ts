@@ -93,6 +93,17 @@ test('where nothing live waits, replays have all of it', () => {
   expect(lanesOf(begin(subscription, 8))).toEqual([0, ...Array<number>(7).fill(1)]);
 });
 
+test('as long as it is not read what waits live, replays have no more than half', () => {
+  const live = new Lane({
+    ...{ laneNo: 0, replay: null, cursor: 0, recordedBeyond: [] },
+    spans: [{ type: 'document.available', fromSeq: 1, toSeq: null }],
+  });
+  const subscription = subscriptionOf(live, laneWith(1, MANY));
+  expect(lanesOf(begin(subscription, 8))).toEqual([1, 1, 1, 1]);
+  live.endRead(live.beginRead(), [], true);
+  expect(lanesOf(begin(subscription, 8))).toEqual([1, 1, 1, 1]);
+});
+
 test('what replays cannot use, because all of it is held by its subject, live deliveries have', () => {
   const subscription = subscriptionOf(
     laneWith(0, MANY),

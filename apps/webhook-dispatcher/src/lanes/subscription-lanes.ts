@@ -162,7 +162,10 @@ export class SubscriptionLanes {
   private nextInOrder(concurrency: number): Job | undefined {
     if (this.inFlight >= concurrency) return undefined;
     const waitingReplays = [...this.replays.values()].filter((lane) => lane.hasJob());
-    if (waitingReplays.length === 0) return this.live.takeJob(this.subjectOrder);
+    // While the live lane reads on, something of it may wait.
+    const isHalf = this.replaysInFlight >= Math.max(1, Math.floor(concurrency / 2));
+    const mayBeTooMany = this.live.behind && !this.live.hasJob() && isHalf;
+    if (waitingReplays.length === 0 || mayBeTooMany) return this.live.takeJob(this.subjectOrder);
     const liveInFlight = this.inFlight - this.replaysInFlight;
     const replaysFirst = concurrency === 1 ? this.lastWasLive : liveInFlight >= Math.ceil(concurrency / 2);
     const lanes = replaysFirst ? [...waitingReplays, this.live] : [this.live, ...waitingReplays];
