@@ -4,19 +4,23 @@ import { logFloor } from '../log/log-floor.ts';
 import { LANE_MEMORY, LANE_MEMORY_BYTES, type ByHand, type Job, type Lane } from './lane.ts';
 
 const MAX_SEQ = '9223372036854775807';
+const FIRST = `greatest(s.from_seq, $2::bigint + 1, ${logFloor})`;
+const LAST = `coalesce(s.to_seq, ${MAX_SEQ})`;
 
-/** Events of a lane's spans after a position: per span through the index of (type, seq), so a portion costs the same
- * wherever it lies. */
+/**
+ * Events of a lane's spans after a position: per span down the index of (type, seq), so a portion costs the same wherever
+ * it lies. Said as rows and in the order of both, because no other index has that order: the planner, which knows nothing
+ * of a fresh day, would rather go through all other types. The plain bounds tell which days there are to read.
+ */
 const readStatement = (filter: string): string => `
   select seq, type, only_lane, webhook_id, subject, body from (
   select e.*, sum(octet_length(e.body)) over (order by e.seq) - octet_length(e.body) as bytes_before
   from (
     (select t.* from span s cross join lateral (
        select e.* from event e
-       where e.type = s.type and e.only_lane is null
-         and e.seq > $2::bigint and e.seq >= ${logFloor} and e.seq >= s.from_seq and e.seq <= coalesce(s.to_seq, ${MAX_SEQ})
-         ${filter}
-       order by e.seq limit ${LANE_MEMORY}
+       where (e.type, e.seq) >= (s.type, ${FIRST}) and (e.type, e.seq) <= (s.type, ${LAST})
+         and e.seq >= ${FIRST} and e.seq <= ${LAST} and e.only_lane is null ${filter}
+       order by e.type, e.seq limit ${LANE_MEMORY}
      ) t where s.lane_no = $1::bigint)
     union all
     (select e.* from event e where e.only_lane = $1::bigint and e.seq > $2::bigint and e.seq >= ${logFloor}
