@@ -10,7 +10,8 @@ import { get, submit } from './support/submission.ts';
 
 /** What a process grows by when it is first put to work is half of it. */
 const MOST_GROWTH_BYTES = 160 * 1024 * 1024;
-const LONGEST_ANSWER_MS = 3_000;
+/** How long an answer may take: more on a machine that is slow already. */
+const atMostMs = (usualMs: number): number => Math.max(1_000, 20 * usualMs);
 
 let surroundings: Surroundings;
 let service: ServiceProcess;
@@ -61,19 +62,22 @@ const large = [
   `{"a":"${'a'.repeat(250_000)}`,
 ];
 
+/** The longest time for a submission and a read, of a few one after the other. */
+async function longest(): Promise<number> {
+  const caller = newCaller();
+  let most = 0;
+  for (let n = 0; n < 5; n++) {
+    const startedAt = performance.now();
+    expect((await submit(caller)).status).toBe(201);
+    expect((await get(caller, 'applications?limit=1')).status).toBe(200);
+    most = Math.max(most, performance.now() - startedAt);
+  }
+  return most;
+}
+
 test('headers and bodies that stall, drip and swell are noticed by nobody else', async () => {
-  const longest = async (): Promise<number> => {
-    const caller = newCaller();
-    let most = 0;
-    for (let n = 0; n < 5; n++) {
-      const startedAt = performance.now();
-      expect((await submit(caller)).status).toBe(201);
-      expect((await get(caller, 'applications?limit=1')).status).toBe(200);
-      most = Math.max(most, performance.now() - startedAt);
-    }
-    return most;
-  };
   await longest();
+  const most = atMostMs(await longest());
   const before = await service.metric('process_resident_memory_bytes');
   const worst: [string, () => Promise<void>][] = [
     ['headers that drip', () => openMany(100, `${head()}\r\nA: `, 100)],
@@ -99,7 +103,7 @@ test('headers and bodies that stall, drip and swell are noticed by nobody else',
   ];
   for (const [what, begin] of worst) {
     await begin();
-    expect([what, Math.max(LONGEST_ANSWER_MS, await longest())]).toEqual([what, LONGEST_ANSWER_MS]);
+    expect([what, Math.max(most, await longest())]).toEqual([what, most]);
   }
   const after = await service.metric('process_resident_memory_bytes');
   expect(after - before).toBeLessThan(MOST_GROWTH_BYTES);
@@ -117,6 +121,7 @@ test.each<[string, Record<string, unknown>]>([
   ['answers of 10,000 numbers beyond what JSON carries', { answers: { n: Array(10_000).fill(2 ** 60) } }],
 ])('a body of %s is refused at once', async (_what, body) => {
   const caller = newCaller();
+  const most = atMostMs(await longest());
   const startedAt = performance.now();
   const { status, body: refusal } = await submit(caller, { body });
   expect([status, refusal.code]).toEqual([
@@ -124,5 +129,5 @@ test.each<[string, Record<string, unknown>]>([
     expect.stringMatching(/^(validation_error|direct_identifier)$/),
   ]);
   expect(refusal.details.length).toBeLessThanOrEqual(100);
-  expect(performance.now() - startedAt).toBeLessThan(LONGEST_ANSWER_MS);
+  expect(performance.now() - startedAt).toBeLessThan(most);
 });
