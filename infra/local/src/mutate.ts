@@ -1,8 +1,9 @@
 // npm run mutate: breaks the code in one place after the other and expects its tests to go red. A break that no test
-// notices is a failure of this command.
+// notices is a failure of this command. `npm run mutate -- 3.43` does those alone whose name has the words.
 import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { rowBreaks } from './conformance/row-breaks.ts';
 import { paths } from './machine/paths.ts';
 import { runQuietly } from './processes/run-quietly.ts';
 import { onStopSignal } from './processes/stop-signal.ts';
@@ -14,8 +15,8 @@ interface Mutation {
   file: string;
   find: string;
   replace: string;
-  /** The package whose tests must notice. */
-  package: string;
+  /** The package whose tests must notice, or one test of it. */
+  noticedBy: { package: string } | { test: string; needsWholeFile: boolean };
 }
 
 const firstMigrationOf = (app: string): string => {
@@ -32,36 +33,40 @@ const mutations: Mutation[] = [
     file: 'packages/webhook-signature/src/signing-keys.ts',
     find: 'update(`${seconds}.`)',
     replace: 'update(`${seconds}`)',
-    package: '@assistance/webhook-signature',
+    noticedBy: { package: '@assistance/webhook-signature' },
   },
   {
     name: 'the delete of published outbox rows',
     file: 'packages/service-kit/src/database/outbox-relay.ts',
     find: 'delete from outbox where id = any($1::bigint[])',
     replace: 'delete from outbox where id = any($1::bigint[]) and false',
-    package: '@assistance/service-kit',
+    noticedBy: { package: '@assistance/service-kit' },
   },
   {
     name: 'the index that makes a key unique',
     file: firstMigrationOf('applications'),
     find: 'create unique index application_owner_key',
     replace: 'create index application_owner_key',
-    package: '@assistance/applications',
+    noticedBy: { package: '@assistance/applications' },
   },
   {
     name: 'the check of the scope',
     file: 'packages/service-kit/src/auth/require-scope.ts',
     find: '.scopes.has(scope) !== true',
     replace: '.scopes.has(scope) === undefined',
-    package: '@assistance/applications',
+    noticedBy: { package: '@assistance/applications' },
   },
   {
     name: "the lease's fence",
     file: firstMigrationOf('webhook-dispatcher'),
     find: 'where l.owner = p_owner and l.until > clock_timestamp()',
     replace: 'where true',
-    package: '@assistance/webhook-dispatcher',
+    noticedBy: { package: '@assistance/webhook-dispatcher' },
   },
+  ...rowBreaks(paths.root).map(({ row, file, find, replace, test, needsWholeFile = false }) => ({
+    ...{ name: `${row.number} ${row.sentence}`, file, find, replace },
+    noticedBy: { test, needsWholeFile },
+  })),
 ];
 
 const only = process.argv[2];
@@ -74,9 +79,10 @@ await withThrowawayStack(
     for (const mutation of mutations.filter(({ name }) => only === undefined || name.includes(only))) {
       const restore = breakCode(mutation);
       try {
+        const { command, failure } = testsOf(mutation);
         const { code, output } = await runQuietly({
           name: 'mutate',
-          ...turbo('run', 'test', `--filter=${mutation.package}`, '--force', '--output-logs=full'),
+          ...command,
           env: {
             ...process.env,
             TEST_POSTGRES_URL: postgresUrl,
@@ -85,11 +91,9 @@ await withThrowawayStack(
           },
           ledger,
         });
-        const failed = /Tests: +(\d+) failed/.exec(output)?.[1];
-        const noticed = code !== 0 && failed !== undefined;
-        console.log(
-          `${noticed ? '✓' : '✗'} ${mutation.name}: ${noticed ? `${failed} tests red` : 'no test noticed'}`,
-        );
+        const [red] = failure.exec(output) ?? [];
+        const noticed = code !== 0 && red !== undefined;
+        console.log(`${noticed ? '✓' : '✗'} ${mutation.name}: ${noticed ? red.trim() : 'no test noticed'}`);
         if (!noticed) survivors.push(mutation.name);
       } finally {
         restore();
@@ -99,6 +103,31 @@ await withThrowawayStack(
   },
 );
 process.exitCode = survivors.length === 0 && !stopping.signal.aborted ? 0 : 1;
+
+/** What to run, and how a failure of a test that must notice is reported. */
+function testsOf({ noticedBy }: Mutation) {
+  if ('package' in noticedBy) {
+    const filter = `--filter=${noticedBy.package}`;
+    return {
+      command: turbo('run', 'test', filter, '--force', '--output-logs=full'),
+      failure: /Tests: +\d+ failed/,
+    };
+  }
+  const [file = '', ...names] = noticedBy.test.split(' › ');
+  const folder = file.slice(0, file.indexOf('/test/'));
+  const jest = join(paths.root, folder, 'node_modules', 'jest', 'bin', 'jest.js');
+  // A title is a template where it is one of many cases.
+  const title = (names.at(-1) ?? '').replace(/[.*+?^${}()|[\]\\]/g, '\\$&').replace(/%\w|\\\$\w+/g, '.+');
+  const only = noticedBy.needsWholeFile ? [] : ['-t', title];
+  return {
+    command: {
+      command: process.execPath,
+      args: [jest, file.slice(folder.length + 1), ...only],
+      cwd: join(paths.root, folder),
+    },
+    failure: new RegExp(`● .*${title}$`, 'm'),
+  };
+}
 
 /** Breaks one file and answers how to mend it. Refuses a file with uncommitted changes: nothing of anyone's is lost. */
 function breakCode({ name, file, find, replace }: Mutation): () => void {
