@@ -10,6 +10,7 @@ import {
   subscriptionWithSecret,
 } from '@assistance/types';
 import type { Description, Operation } from '@assistance/service-kit';
+import { deliveryWebhooks } from './delivery-webhooks.ts';
 
 const subscriptions = z.array(subscription);
 const eventTypes = z.array(eventTypeEntry);
@@ -29,7 +30,9 @@ export const description: Description = {
     Subscriptions: 'Where deliveries go, and of which event types.',
     Replays: 'Delivering the events of the last 7 days again, for recovery after an outage.',
     'Event types': 'The catalogue.',
+    Deliveries: 'What is sent to your endpoint: one POST for each event.',
   },
+  webhooks: deliveryWebhooks(),
   schemas: {
     answers: {
       Subscription: subscription,

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { OpenApiDocument } from '@assistance/service-kit';
 import type { Dependencies } from '../src/dependencies.ts';
+import { eventTypeNames } from '@assistance/types';
 import { operations } from '../src/operations.ts';
 import { routes } from '../src/routes.ts';
 import { startEventsApi, type EventsApi } from './start-events-api.ts';
@@ -31,6 +32,20 @@ test('every route is described, and nothing else is', () => {
 test('the copy in docs is what is served', () => {
   const copy = join(import.meta.dirname, '../../../docs/openapi/events.json');
   expect(JSON.parse(readFileSync(copy, 'utf8'))).toEqual(document);
+});
+
+test('what a subscriber receives is described for each event type, with the headers that are verified', () => {
+  const webhooks = document['webhooks'] as Record<string, { post: { parameters: { name: string }[] } }>;
+  expect(Object.keys(webhooks)).toEqual(eventTypeNames);
+  for (const { post } of Object.values(webhooks)) {
+    expect(post.parameters.map(({ name }) => name)).toEqual([
+      'X-Service-Signature',
+      'webhook-id',
+      'webhook-timestamp',
+      'webhook-signature',
+      'X-Service-Replay',
+    ]);
+  }
 });
 
 test('the page needs no token, no script and nothing from elsewhere, and names every operation', async () => {

@@ -3,14 +3,16 @@ import type { Json } from './json-schemas.ts';
 
 /** A description as one page: no script and nothing from elsewhere, so it stands under helmet's content security policy. */
 export function docsPage(document: OpenApiDocument): string {
-  const { info, servers, tags, components, paths } = document as unknown as Shown;
-  const operations = Object.entries(paths).flatMap(([path, methods]) =>
-    Object.entries(methods).map(([method, operation]) => ({ path, method, operation })),
-  );
+  const { info, servers, tags, components, paths, webhooks = {} } = document as unknown as Shown;
   const base = servers[0]?.url ?? '';
+  const operationsOf = (of: Shown['paths'], prefix: string) =>
+    Object.entries(of).flatMap(([path, methods]) =>
+      Object.entries(methods).map(([method, operation]) => ({ path: prefix + path, method, operation })),
+    );
+  const operations = [...operationsOf(paths, base), ...operationsOf(webhooks, '')];
   const sections = tags.map(({ name, description }) => {
     const here = operations.filter(({ operation }) => operation.tags.includes(name));
-    return `<h2>${text(name)}</h2><p>${prose(description)}</p>${here.map(operationPart(base, components)).join('')}`;
+    return `<h2>${text(name)}</h2><p>${prose(description)}</p>${here.map(operationPart(components)).join('')}`;
   });
   const schemas = Object.entries(components.schemas).map(
     ([name, schema]) =>
@@ -37,6 +39,7 @@ interface Shown {
   servers: { url: string }[];
   tags: { name: string; description: string }[];
   paths: Record<string, Record<string, ShownOperation>>;
+  webhooks?: Record<string, Record<string, ShownOperation>>;
   components: { schemas: Record<string, Json>; responses: Record<string, ShownResponse> };
 }
 
@@ -69,7 +72,7 @@ interface ShownResponse {
 type Content = Record<string, { schema?: Json; example?: unknown }>;
 
 const operationPart =
-  (base: string, components: Shown['components']) =>
+  (components: Shown['components']) =>
   ({ path, method, operation }: { path: string; method: string; operation: ShownOperation }): string => {
     const { summary, description, security, parameters = [], requestBody, responses } = operation;
     const scopes = security.map(({ token = [] }) => token.join(' ') || 'any token').join() || 'no token';
@@ -81,7 +84,7 @@ const operationPart =
       const answer = '$ref' in given ? components.responses[nameOf(given.$ref)]! : given;
       return `<tr><td>${status} ${addition(answer['x-addition'])}<td>${prose(answer.description)}${headersText(answer.headers)}<td>${contentText(answer.content)}`;
     });
-    return `<details><summary><b>${method.toUpperCase()}</b> <code>${text(base + path)}</code> ${text(summary)} ${addition(operation['x-addition'])}</summary>
+    return `<details><summary><b>${method.toUpperCase()}</b> <code>${text(path)}</code> ${text(summary)} ${addition(operation['x-addition'])}</summary>
 ${description === undefined ? '' : `<p>${prose(description)}</p>`}<p>Needs: <code>${text(scopes)}</code></p>
 ${rows.length === 0 ? '' : `<table><tr><th>Parameter<th>In<th>Meaning${rows.join('')}</table>`}
 ${requestBody === undefined ? '' : `<p>Body${requestBody.required ? '' : ' (may be absent)'}: ${contentText(requestBody.content)}</p>`}
@@ -107,7 +110,8 @@ const contentText = (content: Content = {}): string =>
 /** A reference as a link, with the codes of an error beside it. */
 function schemaText(schema: Json): string {
   const { $ref, properties } = schema as { $ref?: string; properties?: { code?: { enum?: string[] } } };
-  if ($ref === undefined) return `<code>${text(JSON.stringify(schema))}</code>`;
+  if ($ref === undefined)
+    return properties === undefined ? `<code>${text(JSON.stringify(schema))}</code>` : code(schema);
   const codes = (properties?.code?.enum ?? []).map((each) => `<code>${text(each)}</code>`).join(' ');
   return `<a href="#schema-${text(nameOf($ref))}">${text(nameOf($ref))}</a> ${codes}`;
 }

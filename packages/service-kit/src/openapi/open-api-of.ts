@@ -32,6 +32,7 @@ export function openApiOf(description: Description, routes: Route[]): OpenApiDoc
     servers: [{ url: description.basePath }],
     tags: Object.entries(description.tags).map(([name, text]) => ({ name, description: text })),
     paths,
+    ...(description.webhooks === undefined ? {} : { webhooks: description.webhooks }),
     components: {
       securitySchemes: { token: tokenScheme(routes) },
       headers,

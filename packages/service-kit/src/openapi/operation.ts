@@ -1,5 +1,6 @@
 import type { z } from 'zod';
 import type { ErrorCode } from '@assistance/types';
+import type { Json } from './json-schemas.ts';
 
 /** What the description says of a route beyond what the route itself shows. */
 export interface Operation {
@@ -39,6 +40,8 @@ export interface Description {
   basePath: string;
   /** What each tag holds. */
   tags: Record<string, string>;
+  /** What this interface sends to its callers, as OpenAPI has it. */
+  webhooks?: Record<string, Json>;
   /** The schemas of answers and bodies that are to have a name. */
   schemas: { answers: Record<string, z.ZodType>; bodies?: Record<string, z.ZodType> };
 }
