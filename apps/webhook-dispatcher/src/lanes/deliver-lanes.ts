@@ -278,8 +278,12 @@ export class LaneDelivery implements Part {
   }
 
   private async release(subscription: SubscriptionLanes, lane: Lane, subject: string): Promise<void> {
+    const { sql, leases } = this.options;
+    const { shard } = subscription;
+    const epoch = leases.epochOf(shard);
+    if (epoch === undefined) return; // the next owner sees to it
     try {
-      const seq = await releaseSubject(this.options.sql, lane, subject);
+      const seq = await releaseSubject(sql, lane, subject, { shard, owner: leases.owner, epoch });
       if (seq !== undefined) {
         lane.heldSubjects.set(subject, { seq, is: 'retrying' });
         lane.nextDueAt = this.now();

@@ -16,7 +16,7 @@ import { freshJudgement } from './judge-subscription.ts';
 import type { Lane } from './lane.ts';
 import { loadShards, loadSubscription } from './load-lanes.ts';
 import { prepareRetry } from './prepare-retry.ts';
-import { readHeldSubjects, releaseAllSubjects, releaseSubject } from './read-lane.ts';
+import { readHeldSubjects, releaseAllSubjects, releaseSubject, type LeaseProof } from './read-lane.ts';
 import { keyOf, type SubscriptionLanes } from './subscription-lanes.ts';
 
 const LET_GO_MS = 1_000;
@@ -114,7 +114,7 @@ export class LaneOwner {
     }
     if (known === undefined || known.suspended) {
       if (known !== undefined) this.remove(known);
-      await this.adopt(loaded);
+      await this.adopt(loaded, epoch);
       return true;
     }
     // What waits for its next attempt holds back its subject from now on.
@@ -134,7 +134,7 @@ export class LaneOwner {
       known.replays.delete(laneNo);
     }
     this.index(known);
-    if (leftSubjectOrder) await this.endSubjectOrder(known);
+    if (leftSubjectOrder) await this.endSubjectOrder(known, { shard, owner: leases.owner, epoch });
     this.followEpoch(known);
     this.delivery.pump(known);
     return true;
@@ -181,12 +181,11 @@ export class LaneOwner {
     const { sql, leases, log } = this.options;
     const shards = this.acquired.splice(0).filter((shard) => leases.holds(shard));
     if (shards.length === 0) return;
+    const epochs = new Map(shards.map((shard) => [shard, leases.epochOf(shard)]));
     try {
       await joinSpans(sql, { shards });
       const loaded = await loadShards(this.options, shards);
-      for (const subscription of loaded) {
-        if (leases.holds(subscription.shard)) await this.adopt(subscription);
-      }
+      for (const subscription of loaded) await this.adopt(subscription, epochs.get(subscription.shard));
       log.info({ shards: shards.length, subscriptions: loaded.length }, 'lanes.loaded');
     } catch (error) {
       log.warn({ err: error }, 'lanes.not_loaded');
@@ -196,11 +195,20 @@ export class LaneOwner {
     }
   }
 
-  private async adopt(subscription: SubscriptionLanes): Promise<void> {
-    if (this.subscriptions.has(subscription.subscriptionId)) return;
-    this.subscriptions.set(subscription.subscriptionId, subscription);
+  /**
+   * What was loaded in an epoch of its shard's lease is of use only in that epoch. Nothing of it begins before it is known
+   * whose subjects wait for another attempt: with order per subject the next event would overtake them.
+   */
+  private async adopt(subscription: SubscriptionLanes, epoch: bigint | undefined): Promise<void> {
+    const { subscriptionId, shard } = subscription;
+    const { leases } = this.options;
+    if (epoch === undefined) return;
+    const proof = { shard, owner: leases.owner, epoch };
+    if (subscription.bySubject) for (const lane of subscription.lanes()) await this.loadSubjects(lane, proof);
+    const isMine = leases.epochOf(shard) === epoch && leases.heldShards().includes(shard);
+    if (!isMine || this.subscriptions.has(subscriptionId)) return;
+    this.subscriptions.set(subscriptionId, subscription);
     this.index(subscription);
-    if (subscription.bySubject) for (const lane of subscription.lanes()) await this.loadSubjects(lane);
     this.followEpoch(subscription);
     this.delivery.pump(subscription);
   }
@@ -259,9 +267,9 @@ export class LaneOwner {
     this.delivery.recorder.addJudgement(subscription);
   }
 
-  private async loadSubjects(lane: Lane): Promise<void> {
+  private async loadSubjects(lane: Lane, proof: LeaseProof): Promise<void> {
     for (const { subject, head } of await readHeldSubjects(this.options.sql, lane)) {
-      const seq = head ?? (await releaseSubject(this.options.sql, lane, subject));
+      const seq = head ?? (await releaseSubject(this.options.sql, lane, subject, proof));
       if (seq !== undefined) {
         lane.heldSubjects.set(subject, { seq, is: 'retrying' });
         lane.nextDueAt = this.delivery.now();
@@ -269,10 +277,10 @@ export class LaneOwner {
     }
   }
 
-  private async endSubjectOrder(subscription: SubscriptionLanes): Promise<void> {
+  private async endSubjectOrder(subscription: SubscriptionLanes, proof: LeaseProof): Promise<void> {
     for (const lane of subscription.lanes()) {
       lane.heldSubjects.clear();
-      await releaseAllSubjects(this.options.sql, lane);
+      await releaseAllSubjects(this.options.sql, lane, proof);
       lane.nextDueAt = this.delivery.now();
     }
   }

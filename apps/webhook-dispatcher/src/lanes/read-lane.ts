@@ -178,26 +178,58 @@ const jobOf = (lane: Lane, row: DueRow): Job => ({
   fresh: false,
 });
 
-/** With order per subject: when the head of a subject is settled, the next that is blocked behind it becomes due. */
-export async function releaseSubject(sql: Sql, lane: Lane, subject: string): Promise<number | undefined> {
+/** Who may write of a lane: the one that holds its shard's lease, in this epoch of it. */
+export interface LeaseProof {
+  shard: number;
+  owner: string;
+  epoch: bigint;
+}
+
+const isHeld = (shard: string, owner: string, epoch: string): string => `exists (
+  select from shard_lease
+  where shard = ${shard}::int and owner = ${owner}::uuid and epoch = ${epoch}::bigint and until > clock_timestamp()
+  for share)`;
+
+/**
+ * With order per subject: when the head of a subject is settled, the next that is blocked behind it becomes due. Whoever
+ * has lost the lease changes nothing: the next owner has released one of its own, and of two that are due at once the
+ * later could overtake.
+ */
+export async function releaseSubject(
+  sql: Sql,
+  lane: Lane,
+  subject: string,
+  { shard, owner, epoch }: LeaseProof,
+): Promise<number | undefined> {
   const [row] = await sql.$queryRawUnsafe<{ seq: number }[]>(
     `update unsettled set state = 'retry', due_at = clock_timestamp()
      where (lane_no, seq) = (
        select lane_no, seq from unsettled
        where lane_no = $1::bigint and subject = $2 and state = 'blocked' and seq >= ${logFloor} order by seq limit 1)
+       and ${isHeld('$3', '$4', '$5')}
      returning seq::float8 as seq`,
     lane.laneNo,
     subject,
+    shard,
+    owner,
+    epoch,
   );
   return row?.seq;
 }
 
 /** Without order per subject nothing stays blocked. */
-export const releaseAllSubjects = (sql: Sql, lane: Lane): PromiseLike<number> =>
+export const releaseAllSubjects = (
+  sql: Sql,
+  lane: Lane,
+  { shard, owner, epoch }: LeaseProof,
+): PromiseLike<number> =>
   sql.$executeRawUnsafe(
     `update unsettled set state = 'retry', due_at = clock_timestamp()
-     where lane_no = $1::bigint and state = 'blocked' and seq >= ${logFloor}`,
+     where lane_no = $1::bigint and state = 'blocked' and seq >= ${logFloor} and ${isHeld('$2', '$3', '$4')}`,
     lane.laneNo,
+    shard,
+    owner,
+    epoch,
   );
 
 /** Subjects that have a delivery waiting for its next attempt, and those that only have blocked ones. */

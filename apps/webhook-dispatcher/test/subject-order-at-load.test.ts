@@ -1,0 +1,46 @@
+import { afterAll, expect, test } from '@jest/globals';
+import { newId } from '@assistance/service-kit';
+import { holdStatements, waitUntil } from '@assistance/test-kit';
+import { createSurroundings, startDispatcher } from './start-dispatcher.ts';
+
+const surroundings = await createSurroundings();
+afterAll(() => surroundings.close(), 30_000);
+const { prisma } = surroundings;
+
+test('an event that arrives while a lane is being loaded does not overtake what waits before it', async () => {
+  const [witness, receiver] = await Promise.all([surroundings.receive(), surroundings.receive()]);
+  await surroundings.subscribe({ callbackUrl: witness.url });
+  const first = await startDispatcher(surroundings, { RETRY_BASE_MS: '60000' });
+  await waitUntil(async () => (await prisma.lane.count()) === 1);
+  await surroundings.subscribe({ callbackUrl: receiver.url, ordering: 'subject' });
+  await waitUntil(async () => (await prisma.lane.count()) === 2);
+
+  receiver.respond(() => ({ status: 500 }));
+  const subject = newId('doc');
+  const [head, ...behind] = await surroundings.publishEvents(3, { subject });
+  await waitUntil(async () => (await prisma.unsettled.count()) === 3);
+  await first.kill();
+  // The head was delivered, and its dispatcher killed before it could let the next one go.
+  const settled = await prisma.unsettled.findFirstOrThrow({ where: { state: 'retry' } });
+  const { laneNo, seq } = settled;
+  const attempt = { attempts: 2, attemptedAt: new Date(), durationMs: 1, responseStatus: 204 };
+  await prisma.unsettled.delete({ where: { laneNo_seq: { laneNo, seq } } });
+  await prisma.delivery.create({ data: { laneNo, seq, ...attempt } });
+  await prisma.shardMember.deleteMany();
+  await prisma.shardLease.updateMany({ data: { until: null } });
+  receiver.respond(() => ({}));
+
+  const hold = await holdStatements({
+    databaseUrl: surroundings.database.url,
+    table: 'unsettled',
+    on: 'update',
+  });
+  await startDispatcher(surroundings);
+  await hold.reached();
+  const [next] = await surroundings.publishEvents(1, { subject });
+  await witness.waitFor(({ headers }) => headers['webhook-id'] === next);
+  await hold.release();
+  await receiver.waitForCount(4);
+  const received = receiver.received.map(({ headers }) => headers['webhook-id']);
+  expect(received).toEqual([head, ...behind, next]);
+}, 60_000);
