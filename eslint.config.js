@@ -47,9 +47,16 @@ export default tseslint.config(
   },
   {
     files: ['apps/*/src/**/*.ts', 'packages/service-kit/src/**/*.ts'],
-    ignores: ['main', 'migrate', 'verify-audit', 'rotate-keys', 'keys-in-use', 'erase-answers'].map(
-      (command) => `**/${command}.ts`,
-    ),
+    ignores: [
+      'main',
+      'migrate',
+      'verify-audit',
+      'rotate-keys',
+      'keys-in-use',
+      'erase-answers',
+      'dead-letters',
+      'rebuild-mirror',
+    ].map((command) => `**/${command}.ts`),
     rules: {
       'no-restricted-properties': [
         'error',

@@ -120,8 +120,10 @@ const deadLetterHeaders: Json = {
     'dlq-topic': text('Where the record lay.'),
     'dlq-partition': text('Its partition there.'),
     'dlq-offset': text('Its offset there.'),
+    'dlq-code': { enum: ['unacceptable', 'refused_by_database'] },
     'dlq-error': text('Why it could not be taken; nothing of its content.'),
     'dlq-at': { type: 'string', format: 'date-time' },
+    'dlq-replayed': text('Of a note that the letter at this partition and offset was put back.'),
   },
   required: ['dlq-topic', 'dlq-partition', 'dlq-offset', 'dlq-error', 'dlq-at'],
 };

@@ -90,6 +90,7 @@ describe('a record that can never be taken', () => {
           'dlq-topic': 'things',
           'dlq-partition': expect.stringMatching(/^[01]$/),
           'dlq-offset': '7',
+          'dlq-code': 'unacceptable',
           'dlq-error': 'it is one of those',
           'dlq-at': expect.stringMatching(/^\d{4}-/),
         },

@@ -231,11 +231,10 @@ export class LaneDelivery implements Part {
 
   private judgementChanged(subscription: SubscriptionLanes, now: number): void {
     const { judgement, subscriptionId } = subscription;
-    subscription.reportNumber += 1;
     const data: SubscriptionReportData<'subscription.status_judged'> = {
       subscriptionId,
       statusEpoch: judgement.epoch,
-      number: subscription.reportNumber,
+      number: subscription.nextReportNumber(),
       status: judgement.judged,
       reason:
         judgement.reason === null

@@ -24,6 +24,7 @@ interface LaneRow {
   revived_at: Date | null;
   hold_until: Date | null;
   report_number: number;
+  created_at: Date;
   status: OwnersWord['status'];
   status_epoch: number;
   callback_url: string;
@@ -41,7 +42,7 @@ interface LaneRow {
 const lanesQuery = (where: string, which = `l.state = 'open'`): string => `
   select l.lane_no, l.subscription_id, l.shard, l.replay_id, l.replay_mode, l.replay_since, l.cursor, l.judged,
          l.judged_epoch, l.reason_code, l.reason_since, l.fail_count, l.first_failed_at, l.probe_count, l.revived_at,
-         l.hold_until, l.report_number, s.status, s.status_epoch, s.callback_url, s.ordering, s.secrets,
+         l.hold_until, l.report_number, l.created_at, s.status, s.status_epoch, s.callback_url, s.ordering, s.secrets,
          (select coalesce(json_agg(json_build_object('type', p.type, 'from_seq', p.from_seq, 'to_seq', p.to_seq)), '[]')
           from span p where p.lane_no = l.lane_no) as spans,
          array(select d.seq::float8 from delivery d where d.lane_no = l.lane_no and d.seq > l.cursor and d.seq >= ${logFloor}
@@ -92,6 +93,7 @@ async function load(context: LoadContext, where: string, parameter: unknown): Pr
         word,
         judgement: judgementOf(row),
         reportNumber: row.report_number,
+        madeAt: row.created_at,
       }),
     );
   }

@@ -47,12 +47,11 @@ export function createReplayProgress(options: {
     const text = JSON.stringify({ progress, completed });
     if (told.get(lane) === text || subscription.dropped) return;
     told.set(lane, text);
-    subscription.reportNumber += 1;
     const now = new Date();
     const data: SubscriptionReportData<'subscription.replay_progressed'> = {
       subscriptionId: subscription.subscriptionId,
       replayId: lane.replay!.replayId,
-      number: subscription.reportNumber,
+      number: subscription.nextReportNumber(),
       status: completed ? 'completed' : 'running',
       completedAt: completed ? now.toISOString() : null,
       progress,

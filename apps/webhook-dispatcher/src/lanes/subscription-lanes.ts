@@ -30,7 +30,9 @@ export class SubscriptionLanes {
   readonly replays = new Map<number, Lane>();
   word: OwnersWord;
   judgement: Judgement;
+  /** How many reports there were. */
   reportNumber: number;
+  private readonly madeAt: Date;
   /** Deliveries asked for by hand: they go first, also while failing, and beside a lane that hangs. */
   readonly forced: Job[] = [];
   /** What is told when an attempt by hand is recorded or given up, by delivery. */
@@ -55,6 +57,8 @@ export class SubscriptionLanes {
     word: OwnersWord;
     judgement: Judgement;
     reportNumber: number;
+    /** When its live lane was made. */
+    madeAt: Date;
   }) {
     this.subscriptionId = options.subscriptionId;
     this.shard = options.shard;
@@ -62,6 +66,13 @@ export class SubscriptionLanes {
     this.word = options.word;
     this.judgement = options.judgement;
     this.reportNumber = options.reportNumber;
+    this.madeAt = options.madeAt;
+  }
+
+  /** Higher than every one before, also of a lane that was lost and made anew: there is no report for each millisecond. */
+  nextReportNumber(): number {
+    this.reportNumber += 1;
+    return this.madeAt.getTime() + this.reportNumber;
   }
 
   lanes(): Lane[] {

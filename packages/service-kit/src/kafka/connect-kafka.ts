@@ -5,12 +5,14 @@ export interface KafkaOptions {
   brokers: string[];
   clientId: string;
   log: Logger;
+  /** How often a request is tried again: for ever, unless it is a command's, which gives up. */
+  retries?: number;
 }
 
-/** A KafkaJS client with this platform's time limits. It retries for as long as it is used: a broker's outage ends. */
+/** A KafkaJS client with this platform's time limits. A service's retries for as long as it is used: a broker's outage ends. */
 export const connectKafka = (options: KafkaOptions): Kafka => new Kafka(kafkaSettings(options));
 
-export function kafkaSettings({ brokers, clientId, log }: KafkaOptions): KafkaConfig {
+export function kafkaSettings({ brokers, clientId, log, retries }: KafkaOptions): KafkaConfig {
   return {
     brokers,
     clientId,
@@ -21,7 +23,7 @@ export function kafkaSettings({ brokers, clientId, log }: KafkaOptions): KafkaCo
       maxRetryTime: 2_000,
       factor: 0.2,
       multiplier: 2,
-      retries: Number.MAX_SAFE_INTEGER,
+      retries: retries ?? Number.MAX_SAFE_INTEGER,
     },
     logLevel: logLevel.WARN,
     logCreator:

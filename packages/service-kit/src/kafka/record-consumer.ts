@@ -152,7 +152,7 @@ export class RecordConsumer implements Part, Dependency {
     const { batch, resolveOffset, heartbeat, isRunning, isStale } = payload;
     const { chunkSize = 500, topicPrefix, metrics } = this.options;
     const topic = batch.topic.slice(topicPrefix.length);
-    const records = batch.messages.map((message) => received(message, topic, batch.partition));
+    const records = batch.messages.map((message) => receivedRecord(message, topic, batch.partition));
     for (let start = 0; start < records.length; start += chunkSize) {
       if (!isRunning() || isStale() || this.stopped) return;
       const chunk = records.slice(start, start + chunkSize);
@@ -207,13 +207,14 @@ export class RecordConsumer implements Part, Dependency {
     await publisher.publish([
       {
         topic: deadLetterTopic,
-        key: record.key ?? '',
+        key: record.key,
         value: record.value,
         headers: {
           ...record.headers,
           'dlq-topic': topic,
           'dlq-partition': String(partition),
           'dlq-offset': offset,
+          'dlq-code': error instanceof UnacceptableRecord ? 'unacceptable' : 'refused_by_database',
           'dlq-error':
             error instanceof UnacceptableRecord ? error.message : 'the database refused it as data',
           'dlq-at': new Date().toISOString(),
@@ -225,7 +226,7 @@ export class RecordConsumer implements Part, Dependency {
   }
 }
 
-const received = (message: KafkaMessage, topic: string, partition: number): ReceivedRecord => ({
+export const receivedRecord = (message: KafkaMessage, topic: string, partition: number): ReceivedRecord => ({
   topic,
   partition,
   offset: message.offset,

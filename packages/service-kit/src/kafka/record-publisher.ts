@@ -12,6 +12,9 @@ export interface OutgoingRecord {
   headers: Record<string, string>;
 }
 
+/** A record as somebody else may have made it. */
+export type RecordOfAnyKey = Omit<OutgoingRecord, 'key'> & { key: string | null };
+
 const CONNECT_RETRY_MS = 1_000;
 const DISCONNECT_MS = 3_000;
 /** A record that is not acknowledged for so long means that Kafka is away. */
@@ -55,7 +58,7 @@ export class RecordPublisher implements Part, Dependency {
   }
 
   /** Resolves when every record is acknowledged; rejects when that is not known, and then all may be sent again. */
-  async publish(records: OutgoingRecord[]): Promise<void> {
+  async publish(records: RecordOfAnyKey[]): Promise<void> {
     if (records.length === 0) return;
     const producer = this.producer;
     if (producer === undefined || !this.connected) throw new Error('Kafka is not connected');
@@ -110,4 +113,4 @@ export class RecordPublisher implements Part, Dependency {
   }
 }
 
-const messageOf = ({ key, value, headers }: OutgoingRecord): Message => ({ key, value, headers });
+const messageOf = ({ key, value, headers }: RecordOfAnyKey): Message => ({ key, value, headers });

@@ -1,0 +1,9 @@
+// node dist/dead-letters.js list | replay all | replay <partition>:<offset> …
+import { topics } from '@assistance/types';
+import { runDeadLetters } from '@assistance/service-kit';
+
+await runDeadLetters({
+  deadLetters: topics.dispatcherDeadLetters,
+  args: process.argv.slice(2),
+  env: process.env,
+});
