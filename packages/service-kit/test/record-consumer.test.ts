@@ -3,6 +3,7 @@ import { pino } from 'pino';
 import { testKafka, waitUntil } from '@assistance/test-kit';
 import { createMetrics, UnacceptableRecord, type ReceivedRecord } from '../src/index.ts';
 import { openTestDatabase } from './support/open-test-database.ts';
+import { muteConnections } from './support/mute-connections.ts';
 import { refuseJoining } from './support/refuse-joining.ts';
 import { log as silent, record, startTopics, valuesOf, type TopicsOfTest } from './support/start-topics.ts';
 
@@ -324,3 +325,24 @@ describe('a consumer that crashed is replaced, and logged', () => {
     );
   }
 });
+
+test.concurrent(
+  'a consumer of which nothing is heard is replaced, long before its requests are given up',
+  withTopics(async (topics) => {
+    const { kafka, mute } = muteConnections(testKafka().brokers, silent);
+    const taken: ReceivedRecord[] = [];
+    const consumer = topics.consume({
+      groupId: 'one',
+      kafka,
+      silentMs: 4_000,
+      handle: async (records) => void taken.push(...records),
+    });
+    await topics.publisher.publish(numbered('a', 0, 1));
+    await waitUntil(() => taken.length === 1 && consumer.isReady(), SOON);
+    mute();
+    await topics.publisher.publish(numbered('a', 1, 2));
+    await waitUntil(() => new Set(valuesOf(taken)).size === 2, { timeoutMs: 28_000 });
+    await waitUntil(() => consumer.isReady(), SOON);
+  }),
+  45_000,
+);

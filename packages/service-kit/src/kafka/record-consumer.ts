@@ -45,6 +45,8 @@ export interface RecordConsumerOptions {
   chunkSize?: number;
   /** How many partitions are handled at the same time. */
   concurrency?: number;
+  /** After how long without a sign of life from Kafka a consumer is replaced. */
+  silentMs?: number;
   metrics: Metrics;
   log: Logger;
 }
@@ -53,13 +55,18 @@ const RETRY_MS = { first: 100, most: 3_000 };
 const REBUILD_MS = 1_000;
 /** As long as the group waits for a member that is silent. */
 const SESSION_MS = 10_000;
+/** Longer than a database's statement hangs. A consumer that KafkaJS lets hang says nothing and ends nothing. */
+const SILENT_MS = 30_000;
+const WATCH_MS = 1_000;
+/** With a rebalance of the others. */
+const JOIN_MS = 60_000;
 /** KafkaJS leaves a group only when Kafka has heard of it; while that is away, the group finds out by itself. */
 const LEAVE_MS = 3_000;
 
 /**
  * Reads topics at least once: database commit, then the offset. A record that is unacceptable is found by halving its
  * chunk, goes to the dead-letter topic and holds up nothing; any other failure is tried again, with growing delays,
- * until it passes. A consumer that crashed is replaced by a new one.
+ * until it passes. A consumer that crashed, or of which nothing is heard, is replaced by a new one.
  */
 export class RecordConsumer implements Part, Dependency {
   readonly name: string;
@@ -70,6 +77,7 @@ export class RecordConsumer implements Part, Dependency {
   private heardAt = 0;
   private stopped = false;
   private building: Promise<void> | undefined;
+  private watching: NodeJS.Timeout | undefined;
 
   constructor(options: RecordConsumerOptions) {
     this.options = options;
@@ -83,10 +91,12 @@ export class RecordConsumer implements Part, Dependency {
 
   start(): void {
     this.building = this.build();
+    this.watching = setInterval(() => this.replaceIfSilent(), WATCH_MS);
   }
 
   async stop(): Promise<void> {
     this.stopped = true;
+    clearInterval(this.watching);
     this.joined = false;
     const left = Promise.all([this.consumer?.disconnect(), this.building]);
     await atMost(LEAVE_MS, left).catch(() => undefined);
@@ -112,38 +122,57 @@ export class RecordConsumer implements Part, Dependency {
         },
       });
       this.consumer = consumer;
-      const heard = (): void => void (this.heardAt = performance.now());
-      consumer.on(consumer.events.HEARTBEAT, heard);
+      const isCurrent = (): boolean => this.consumer === consumer;
+      consumer.on(consumer.events.HEARTBEAT, () => {
+        if (isCurrent()) this.heardAt = performance.now();
+      });
       consumer.on(consumer.events.GROUP_JOIN, () => {
-        heard();
+        if (!isCurrent()) return;
+        this.heardAt = performance.now();
         this.joined = true;
       });
       consumer.on(consumer.events.CRASH, ({ payload }) => {
         log[mayPass ? 'warn' : 'error']({ groupId, err: payload.error }, 'kafka.consumer_crashed');
-        this.joined = false;
-        if (this.consumer === consumer) this.building = this.rebuild(consumer);
+        if (isCurrent()) this.replace(consumer);
       });
       try {
         await consumer.connect();
         if (this.stopped) return await consumer.disconnect();
         await consumer.subscribe({ topics: topics.map((topic) => topicPrefix + topic), fromBeginning: true });
-        await consumer.run({
+        const running = consumer.run({
           eachBatchAutoResolve: false,
           partitionsConsumedConcurrently: this.options.concurrency ?? 1,
           eachBatch: (payload) => this.takeBatch(payload),
         });
+        await atMost(JOIN_MS, running);
+        if (!isCurrent()) return;
+        if (!this.joined) throw new Error('the group was not joined in time');
         log.info({ groupId }, 'kafka.consumer_running');
         return;
       } catch (error) {
         log.warn({ groupId, err: error }, 'kafka.consumer_start_failed');
-        await consumer.disconnect().catch(() => undefined);
+        await leave(consumer);
         await delay(REBUILD_MS);
       }
     }
   }
 
-  private async rebuild(crashed: Consumer): Promise<void> {
-    await crashed.disconnect().catch(() => undefined);
+  private replaceIfSilent(): void {
+    const { silentMs = SILENT_MS, groupId, log } = this.options;
+    const silentForMs = performance.now() - this.heardAt;
+    if (!this.joined || this.consumer === undefined || silentForMs < silentMs) return;
+    log.warn({ groupId, silentForMs: Math.round(silentForMs) }, 'kafka.consumer_silent');
+    this.replace(this.consumer);
+  }
+
+  private replace(consumer: Consumer): void {
+    this.consumer = undefined;
+    this.joined = false;
+    this.building = this.rebuild(consumer);
+  }
+
+  private async rebuild(gone: Consumer): Promise<void> {
+    await leave(gone);
     await delay(REBUILD_MS);
     if (!this.stopped) await this.build();
   }
@@ -225,6 +254,9 @@ export class RecordConsumer implements Part, Dependency {
     log.error({ topic, partition, offset, err: error }, 'kafka.record_dead_lettered');
   }
 }
+
+const leave = (consumer: Consumer): Promise<void> =>
+  atMost(LEAVE_MS, consumer.disconnect()).catch(() => undefined);
 
 export const receivedRecord = (message: KafkaMessage, topic: string, partition: number): ReceivedRecord => ({
   topic,
