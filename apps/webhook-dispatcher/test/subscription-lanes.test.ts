@@ -41,6 +41,7 @@ function subscriptionOf(live: Lane, ...replays: Lane[]): SubscriptionLanes {
     },
     judgement: freshJudgement(1),
     reportNumber: 0,
+    madeAt: new Date(0),
   });
   for (const lane of replays) subscription.replays.set(lane.laneNo, lane);
   return subscription;

@@ -3,6 +3,7 @@ import { existsSync, statSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { localDirOf, paths } from '../machine/paths.ts';
 import { MachineFault } from '../machine/machine-fault.ts';
+import { wholeNumber } from '../machine/whole-number.ts';
 
 export interface ChaosSettings {
   /** Disturbances in all, those of the parts of a continued run included. */
@@ -33,11 +34,7 @@ export function chaosSettings(environment: NodeJS.ProcessEnv): ChaosSettings {
   };
 
   function whole(name: string, fallback: number, least: number, most: number): number {
-    const text = environment[name];
-    if (text === undefined || text === '') return fallback;
-    const value = Number(text);
-    if (Number.isInteger(value) && value >= least && value <= most) return value;
-    throw new MachineFault(`${name} is a whole number from ${least} to ${most}.\n${usage}`);
+    return wholeNumber(environment, { name, fallback, least, most, usage });
   }
 }
 
