@@ -55,12 +55,10 @@ test('an emptied mirror is as it was, beside a running dispatcher; deliveries go
   await waitUntil(async () => (await prisma.lane.count({ where: { replayId } })) === 1);
   await Promise.all([live, paused, gone].map(known));
   await waitUntil(async () => (await prisma.laneCommand.count()) === 0);
-  const { subscriptionId } = live.record;
-  const reports = async () => {
-    const { reportNumber } = await prisma.lane.findFirstOrThrow({ where: { subscriptionId } });
-    return reportNumber;
-  };
-  await waitUntil(async () => (await reports()) === 2); // failing, and active again
+  const reportsOf = async ({ record: { subscriptionId } }: Subscribed): Promise<number> =>
+    (await prisma.lane.findFirstOrThrow({ where: { subscriptionId, replayId: null } })).reportNumber;
+  await waitUntil(async () => (await reportsOf(live)) === 2); // failing, and active again
+  await waitUntil(async () => (await reportsOf(paused)) === 1); // how much the replay has to do
   const asItWas = await mirror();
 
   await prisma.subscription.deleteMany();
@@ -85,12 +83,16 @@ test('an emptied mirror is as it was, beside a running dispatcher; deliveries go
 }, 120_000);
 
 test('killed half-way and run again, it puts all right, and what was deleted unheard goes', async () => {
+  const knownBefore = await prisma.subscription.count();
   const many = await Promise.all(
-    Array.from({ length: 300 }, () =>
+    Array.from({ length: 150 }, () =>
       surroundings.subscribe({ callbackUrl: 'http://127.0.0.1:1', status: 'paused' }),
     ),
   );
-  await Promise.all(many.map(known));
+  await waitUntil(async () => (await prisma.subscription.count()) === knownBefore + many.length, {
+    timeoutMs: 40_000,
+  });
+  await waitUntil(async () => (await prisma.laneCommand.count()) === 0, { timeoutMs: 20_000 });
   const asItWas = await mirror();
   await prisma.subscription.deleteMany();
   const doomed = spawn(process.execPath, nodeArguments('rebuild-mirror'), {

@@ -1,4 +1,4 @@
-import { appendFileSync, mkdtempSync, mkdirSync, rmSync } from 'node:fs';
+import { appendFileSync, mkdirSync, rmSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Kafka, logLevel, Partitioners } from 'kafkajs';
@@ -43,14 +43,14 @@ export async function runReplayKills(environment: NodeJS.ProcessEnv, signal: Abo
   const whole = (name: string, fallback: number, most: number): number =>
     wholeNumber(environment, { name, fallback, least: 1, most, usage });
   const runs = join(localDirOf(environment), 'replay-kills');
-  mkdirSync(runs, { recursive: true });
   const setting: Setting = {
     events: whole('EVENTS', 100_000, 1_000_000),
     kills: whole('KILLS', 10, 1_000),
     seed: whole('SEED', 1, 2 ** 32 - 1),
-    folder: mkdtempSync(join(runs, 'run-')),
+    folder: join(runs, `run-${Date.now()}`),
   };
   const { events, kills, seed, folder } = setting;
+  mkdirSync(folder, { recursive: true });
   console.log(`Replay of ${events} events, ${kills} kills, seed ${seed}, in ${relative(paths.root, folder)}`);
   const startedAt = Date.now();
   const victim = await openPlatform(
