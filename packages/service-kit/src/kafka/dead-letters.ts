@@ -10,6 +10,8 @@ export interface DeadLetterOptions {
   kafka: Kafka;
   topicPrefix: string;
   deadLetterTopic: string;
+  /** The beginning of the name of the groups in which it is read. */
+  groupId: string;
 }
 
 /** What an operator is told of a record that could not be taken: nothing of its content, nor its key. */
@@ -90,11 +92,11 @@ async function readReplayed(options: DeadLetterOptions): Promise<Map<string, str
 }
 
 async function read(
-  { kafka, topicPrefix, deadLetterTopic }: DeadLetterOptions,
+  { kafka, topicPrefix, deadLetterTopic, groupId }: DeadLetterOptions,
   take: (record: ReceivedRecord) => Promise<void>,
 ): Promise<void> {
   await readToEnd({
-    ...{ kafka, topicPrefix, topic: deadLetterTopic, groupId: `${deadLetterTopic}-read` },
+    ...{ kafka, topicPrefix, topic: deadLetterTopic, groupId },
     handle: async (records) => {
       for (const record of records) await take(record);
     },

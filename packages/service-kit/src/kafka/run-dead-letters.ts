@@ -30,7 +30,7 @@ export async function runDeadLetters({
   const log = createLogger({ service: deadLetters.producer, level: 'silent' });
   const clientId = `${deadLetters.producer}-dead-letters`;
   const kafka = connectKafka({ brokers: KAFKA_BROKERS, clientId, log, retries: CONNECT_RETRIES });
-  const from = { kafka, topicPrefix, deadLetterTopic: deadLetters.name };
+  const from = { kafka, topicPrefix, deadLetterTopic: deadLetters.name, groupId: clientId };
 
   await runCommand(async () => {
     if (action === 'list' && places.length === 0) return list();
