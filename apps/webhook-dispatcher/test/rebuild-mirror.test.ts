@@ -48,12 +48,12 @@ test('an emptied mirror is as it was, beside a running dispatcher; deliveries go
   const paused = await surroundings.subscribe({ callbackUrl: waiting.url, status: 'paused', statusEpoch: 2 });
   const gone = await surroundings.subscribe({ callbackUrl: receiver.url });
   await gone.change({ status: 'deleted' });
+  await Promise.all([live, paused, gone].map(known));
   const since = new Date();
   const before = await surroundings.publishEvents(20);
   await waitUntil(async () => (await prisma.delivery.count()) === 20, { timeoutMs: 20_000 });
   const replayId = await requestReplay(surroundings, paused, 'all', since);
   await waitUntil(async () => (await prisma.lane.count({ where: { replayId } })) === 1);
-  await Promise.all([live, paused, gone].map(known));
   await waitUntil(async () => (await prisma.laneCommand.count()) === 0);
   const reportsOf = async ({ record: { subscriptionId } }: Subscribed): Promise<number> =>
     (await prisma.lane.findFirstOrThrow({ where: { subscriptionId, replayId: null } })).reportNumber;
