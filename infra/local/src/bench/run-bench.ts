@@ -45,23 +45,26 @@ export async function runBench(
     const issuer = await createTestIssuer();
     const profile = environment['PROFILE'] === '1';
     const bench = { stack, issuer, folder, profile, runs, signal, say: (line: string) => progress.say(line) };
-    for (const { name, run } of wanted) {
-      signal.throwIfAborted();
-      try {
-        figures.push(...(await progress.step(name, () => run(bench))));
-      } catch (error) {
+    try {
+      for (const { name, run } of wanted) {
         signal.throwIfAborted();
-        progress.say(`  ✗ ${name}: ${(error as Error).stack}`);
-        failed.push(name);
+        try {
+          figures.push(...(await progress.step(name, () => run(bench))));
+        } catch (error) {
+          signal.throwIfAborted();
+          progress.say(`  ✗ ${name}: ${(error as Error).stack}`);
+          failed.push(name);
+        }
+        write(
+          folder,
+          startedAt,
+          wanted.map((row) => row.name),
+          figures,
+        );
       }
-      write(
-        folder,
-        startedAt,
-        wanted.map((row) => row.name),
-        figures,
-      );
+    } finally {
+      await issuer.close();
     }
-    await issuer.close();
   });
   console.log(`\n${figureTable(figures)}\n\n${circumstances(startedAt)}`);
   console.log(`Written to ${relative(paths.root, folder)}`);
