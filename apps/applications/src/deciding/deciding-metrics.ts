@@ -22,6 +22,11 @@ export function createDecidingMetrics(registry: Registry) {
       help: 'Attempts to decide that failed: the program or the key of the answers is not here.',
       registers,
     }),
+    dueSeconds: new Gauge({
+      name: 'application_due_oldest_seconds',
+      help: 'How long the deciding loop has left waiting what is due the longest; 0 when nothing is due.',
+      registers,
+    }),
     oldestSeconds: new Gauge({
       name: 'application_oldest_seconds',
       help: 'Age of the oldest application that is in this status still, which is not final.',
