@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { base64Key, jsonVariable, listVariable, serviceConfig } from '@assistance/service-kit';
+import { jsonVariable, listVariable, secretKey, serviceConfig } from '@assistance/service-kit';
 
 const fingerprintKeyId = z.string().regex(/^[A-Za-z0-9_-]{1,32}$/);
 
@@ -9,8 +9,8 @@ export const config = serviceConfig.extend({
   IDEMPOTENCY_KEY: jsonVariable(
     z.strictObject({
       id: fingerprintKeyId,
-      key: base64Key,
-      previous: z.record(fingerprintKeyId, base64Key).default({}),
+      key: secretKey,
+      previous: z.record(fingerprintKeyId, secretKey).default({}),
     }),
   ),
   /** Folders of programs; all that they hold is offered. */

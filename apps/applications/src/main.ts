@@ -28,7 +28,7 @@ import { config } from './config.ts';
 import { createDecidingMetrics } from './deciding/deciding-metrics.ts';
 import { decideDue } from './deciding/decide-due.ts';
 import { watchOpen } from './deciding/watch-open.ts';
-import { openDatabase } from './open-database.ts';
+import { openDatabase, openHotPath } from './open-database.ts';
 import { loadProgramsOrExit } from './programs/load-programs.ts';
 import { createProgramPublication } from './programs/publish-programs.ts';
 import { createPublishedPrograms } from './programs/published-programs.ts';
@@ -44,7 +44,9 @@ const log = createLogger({ service, level: settings.LOG_LEVEL });
 const metrics = createMetrics(service);
 const decidingMetrics = createDecidingMetrics(metrics.registry);
 
-const prisma = openDatabase({ url: settings.DATABASE_URL, poolSize: settings.DATABASE_POOL_SIZE });
+const databaseOptions = { url: settings.DATABASE_URL, poolSize: settings.DATABASE_POOL_SIZE };
+const prisma = openDatabase(databaseOptions);
+const hotPath = openHotPath(databaseOptions);
 const database = createDatabaseCheck({ sql: prisma, log });
 const publication = createProgramPublication({ sql: prisma, files: programs.files, log });
 const published = createPublishedPrograms({ catalogue: programs, sql: prisma });
@@ -53,7 +55,7 @@ const keyRing = createKeyRing(settings.KEY_RING);
 const kafka = connectKafka({ brokers: settings.KAFKA_BROKERS, clientId: service, log });
 const topicPrefix = settings.KAFKA_TOPIC_PREFIX;
 const publisher = new RecordPublisher({ kafka, topicPrefix, log });
-const relay = new OutboxRelay({ sql: prisma, publisher, metrics, log });
+const relay = new OutboxRelay({ sql: hotPath, publisher, metrics, log });
 
 const deciding = new PollLoop({
   name: 'deciding',
@@ -61,7 +63,7 @@ const deciding = new PollLoop({
   log,
   turn: () =>
     decideDue({
-      sql: prisma,
+      sql: hotPath,
       published,
       keyRing,
       metrics: decidingMetrics,
@@ -73,7 +75,7 @@ const watch = new PollLoop({
   name: 'watch-open',
   intervalMs: 15_000,
   log,
-  turn: () => watchOpen({ sql: prisma, metrics: decidingMetrics }),
+  turn: () => watchOpen({ sql: prisma, metrics: decidingMetrics, log }),
 });
 const cases = new RecordConsumer({
   kafka,
@@ -101,7 +103,7 @@ const verifier = createTokenVerifier({ issuers: settings.TOKEN_ISSUERS, audience
 const issuer = createIssuerCheck({ verifier, log });
 const app = createApp({
   prisma,
-  sql: prisma,
+  sql: hotPath,
   programs,
   published,
   keyRing,
@@ -128,6 +130,7 @@ await runService({
   parts: [
     createOpsServer({ port: settings.OPS_PORT, readiness, metrics }),
     { name: 'prisma', start: () => undefined, stop: () => prisma.$disconnect() },
+    { name: 'hot-path', start: () => undefined, stop: () => hotPath.close() },
     database,
     issuer,
     publication,

@@ -12,6 +12,7 @@ export function readHistory({ prisma, visibility }: ReadDeps) {
     const seen = asOperator ? { ...visibility, partners: NOBODY } : visibility;
     const { applicationId } = await findVisible({ prisma, visibility: seen }, request);
     if (asOperator) {
+      request.note({ asOperator, applicationId });
       await prisma.audit.create({
         data: {
           actor: caller.owner,

@@ -1,12 +1,5 @@
 import type { ApplicationSubmission } from '@assistance/types';
-import {
-  newId,
-  type Answer,
-  type ApiRequest,
-  type KeyRing,
-  type Logger,
-  type Sql,
-} from '@assistance/service-kit';
+import { newId, type Answer, type ApiRequest, type KeyRing, type Sql } from '@assistance/service-kit';
 import { applicationOf } from './reading/application-of.ts';
 import type { ProgramCatalogue } from './programs/program-catalogue.ts';
 import type { Program } from './programs/program.ts';
@@ -27,7 +20,6 @@ export interface SubmitDeps {
   fingerprintKeys: FingerprintKeys;
   /** Lets the requests with one key go one by one, so that those that wait hold no connection. */
   takeTurns: TakeTurns;
-  log: Logger;
   /** Called once an application is committed. */
   onSubmitted: () => void;
 }
@@ -75,8 +67,8 @@ async function submit(deps: SubmitDeps, request: SubmitRequest, key: string): Pr
 
 /** Undefined when nothing was inserted. */
 async function accept(
-  { sql, keyRing, fingerprintKeys, log, onSubmitted }: SubmitDeps,
-  { body, caller, requestId }: SubmitRequest,
+  { sql, keyRing, fingerprintKeys, onSubmitted }: SubmitDeps,
+  { body, caller, requestId, note }: SubmitRequest,
   key: string,
   program: Program,
 ): Promise<Answer | undefined> {
@@ -98,24 +90,20 @@ async function accept(
   });
   if (submittedAt === undefined) return undefined;
   onSubmitted();
-  const { clientId: client } = caller;
-  log.info(
-    { requestId, applicationId, programCode, programVersion, channel, client },
-    'application.submitted',
-  );
+  note({ applicationId, programCode, programVersion, channel });
   return created({ applicationId, programCode, channel, applicantRef, declarationId, submittedAt });
 }
 
 /** The answer to the first attempt, made again from what never changes. */
 function repeat(
-  { fingerprintKeys, log }: SubmitDeps,
-  { body, caller, requestId }: SubmitRequest,
+  { fingerprintKeys }: SubmitDeps,
+  { body, note }: SubmitRequest,
   known: KnownSubmission,
 ): Answer {
   const kept = { keyId: known.fingerprintKeyId, digest: known.fingerprint };
   if (!matchesFingerprint(fingerprintKeys, kept, body)) throw keyReused();
   const { applicationId } = known;
-  log.info({ requestId, applicationId, client: caller.clientId }, 'application.submission_repeated');
+  note({ applicationId, repeats: true });
   const answer = created(known);
   return { ...answer, headers: { ...answer.headers, 'Idempotent-Replayed': 'true' } };
 }

@@ -62,7 +62,7 @@ async function refuseUnlessPermitted(published: PublishedPrograms, found: Found)
 
 async function withdraw(
   { sql, onWithdrawn }: WithdrawDeps,
-  { caller, requestId, log }: ApiRequest,
+  { caller, requestId, note }: ApiRequest,
   found: Found,
   key: string | null,
 ): Promise<boolean> {
@@ -87,10 +87,7 @@ async function withdraw(
   ]);
   if (!applied.has(applicationId)) return false;
   onWithdrawn();
-  log.info(
-    { requestId, applicationId, programCode, from: found.status, client: caller.clientId },
-    'application.withdrawn',
-  );
+  note({ applicationId, programCode, from: found.status });
   return true;
 }
 

@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto';
+import { createSecretKey, randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { createDatabaseAdapter } from '@assistance/service-kit';
 import { waitUntil } from '@assistance/test-kit';
@@ -268,7 +268,7 @@ test('a key of the fingerprint that was replaced still recognizes its repeats', 
   const first = await submit(client, { key, body });
   const { id, key: old } = service.deps.fingerprintKeys;
   const later = await service.startInstance({
-    fingerprintKeys: { id: 'i2', key: Buffer.alloc(32, 2), previous: { [id]: old } },
+    fingerprintKeys: { id: 'i2', key: createSecretKey(Buffer.alloc(32, 2)), previous: { [id]: old } },
   });
   const again = await submit(clientOf({ ...service, baseUrl: later.baseUrl }), { key, body });
   expect(withoutRequest(again)).toEqual(withoutRequest(first));

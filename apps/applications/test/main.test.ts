@@ -178,8 +178,30 @@ describe('the service as it runs', () => {
     });
     await submit(client(), { key: planted, body: { applicantRef: planted, channel: planted } });
     await waitUntil(() => service.output().includes('application.decided'));
-    expect(service.output()).toContain('application.submitted');
     expect(service.output()).not.toContain(planted);
+  });
+
+  test('a request is one log line, which says what it was about', async () => {
+    const requestId = randomUUID();
+    const { body } = await submit(client(), { headers: { 'x-request-id': requestId } });
+    const lines = await waitUntil(() => {
+      const about = service
+        .output()
+        .split('\n')
+        .filter((line) => line.includes(requestId));
+      return about.length > 0 && about.map((line) => JSON.parse(line) as Record<string, unknown>);
+    });
+    expect(lines).toEqual([
+      expect.objectContaining({
+        ...{
+          msg: 'request.answered',
+          route: '/applications/v1/applications',
+          status: 201,
+          client: 'partner',
+        },
+        ...{ applicationId: body.applicationId, programCode: 'ANY-PROGRAM', channel: 'web' },
+      }),
+    ]);
   });
 
   test('SIGTERM ends it within 10 s, with 0', async () => {

@@ -1,11 +1,11 @@
-import { createHmac, timingSafeEqual } from 'node:crypto';
+import { createHmac, timingSafeEqual, type KeyObject } from 'node:crypto';
 import canonicalize from 'canonicalize';
 import type { ApplicationSubmission } from '@assistance/types';
 
 export interface FingerprintKeys {
   id: string;
-  key: Uint8Array;
-  previous: Record<string, Uint8Array>;
+  key: KeyObject;
+  previous: Record<string, KeyObject>;
 }
 
 export interface Fingerprint {
@@ -33,7 +33,7 @@ export function matchesFingerprint(
   return timingSafeEqual(digestOf(key, submission), kept.digest);
 }
 
-function digestOf(key: Uint8Array, submission: ApplicationSubmission): Buffer {
+function digestOf(key: KeyObject, submission: ApplicationSubmission): Buffer {
   const present = Object.entries(submission).filter(([, value]) => value !== null && value !== undefined);
   return createHmac('sha256', key)
     .update(canonicalize(Object.fromEntries(present)) ?? '')

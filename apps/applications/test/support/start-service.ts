@@ -1,9 +1,8 @@
-import { randomBytes } from 'node:crypto';
+import { createSecretKey, randomBytes } from 'node:crypto';
 import { fileURLToPath } from 'node:url';
 import type { AddressInfo } from 'node:net';
 import {
   createCursorCodec,
-  createDatabaseAdapter,
   createHttpServer,
   createKeyRing,
   createLogger,
@@ -24,7 +23,8 @@ import { createApp, type AppDeps } from '../../src/app.ts';
 import { takeCaseMessages } from '../../src/cases/take-case-message.ts';
 import { createDecidingMetrics } from '../../src/deciding/deciding-metrics.ts';
 import { decideDue } from '../../src/deciding/decide-due.ts';
-import { PrismaClient } from '../../src/generated/prisma/client.ts';
+import type { PrismaClient } from '../../src/generated/prisma/client.ts';
+import { openDatabase, openHotPath } from '../../src/open-database.ts';
 import { description } from '../../src/operations.ts';
 import { loadPrograms } from '../../src/programs/load-programs.ts';
 import { publishPrograms } from '../../src/programs/publish-programs.ts';
@@ -113,9 +113,8 @@ async function start({
   const log = createLogger({ service: 'applications', level: process.env['TEST_LOG_LEVEL'] ?? 'silent' });
   const metrics = createMetrics('applications');
   const decidingMetrics = createDecidingMetrics(metrics.registry);
-  const prisma = new PrismaClient({
-    adapter: createDatabaseAdapter({ url, poolSize: 10, applicationName: 'applications' }),
-  });
+  const prisma = openDatabase({ url, poolSize: 10 });
+  const sql = openHotPath({ url, poolSize: 10 });
   // jest cannot load a module twice at once, and the client loads its query compiler on first use.
   await prisma.$connect();
   const programs = overrides.programs ?? (await loadPrograms(programsFolder, ['agency', 'sandbox']));
@@ -123,15 +122,15 @@ async function start({
   const published = createPublishedPrograms({ catalogue: programs, sql: prisma });
   const keyRing = overrides.keyRing ?? createKeyRing(keyRingConfig);
   const decideOnce = (): Promise<boolean> =>
-    decideDue({ sql: prisma, published, keyRing, metrics: decidingMetrics, log, onDecided: () => undefined });
+    decideDue({ sql, published, keyRing, metrics: decidingMetrics, log, onDecided: () => undefined });
   const deciding = new PollLoop({ name: 'deciding', intervalMs: 50, log, turn: decideOnce });
   const deps: AppDeps = {
     prisma,
-    sql: prisma,
+    sql,
     programs,
     published,
     keyRing,
-    fingerprintKeys: { id: 'i1', key: keys.fingerprintKey, previous: {} },
+    fingerprintKeys: { id: 'i1', key: createSecretKey(keys.fingerprintKey), previous: {} },
     takeTurns: createTakeTurns({ timeoutMs: 5_000 }),
     cursors: createCursorCodec(keys.cursorKey),
     visibility: {
@@ -170,6 +169,7 @@ async function start({
       server.closeAllConnections();
       await new Promise((resolve) => server.close(resolve));
       await prisma.$disconnect();
+      await sql.close();
     },
   };
 }

@@ -1,6 +1,6 @@
 import { isId, type ApiRequest, type Sql } from '@assistance/service-kit';
 
-export type OperatorRequest = Pick<ApiRequest, 'caller' | 'route' | 'requestId' | 'log'>;
+export type OperatorRequest = Pick<ApiRequest, 'caller' | 'route' | 'requestId' | 'note'>;
 
 const statement = `
   insert into operator_read (operator, route, subscription_id, request_id) values ($1, $2, $3, $4)`;
@@ -8,10 +8,10 @@ const statement = `
 /** Writes down, before it is answered, that an operator reads what is another's. A filter may be anything; only an id is kept. */
 export async function auditOperatorRead(
   sql: Sql,
-  { caller, route, requestId, log }: OperatorRequest,
+  { caller, route, requestId, note }: OperatorRequest,
   asked: string | undefined,
 ): Promise<void> {
   const subscriptionId = asked !== undefined && isId('sub', asked) ? asked : null;
   await sql.$executeRawUnsafe(statement, caller.owner, route, subscriptionId, requestId);
-  log.info({ requestId, operator: caller.owner, route, subscriptionId }, 'operator.read');
+  note({ asOperator: true, subscriptionId });
 }

@@ -1,4 +1,4 @@
-import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
+import { createCipheriv, createDecipheriv, createSecretKey, randomBytes, type KeyObject } from 'node:crypto';
 import { z } from 'zod';
 
 const IV_BYTES = 12;
@@ -28,7 +28,9 @@ export interface KeyRing {
 }
 
 export function createKeyRing(config: KeyRingConfig): KeyRing {
-  const keys = new Map(Object.entries(config.keys).map(([id, text]) => [id, Buffer.from(text, 'base64')]));
+  const keys = new Map(
+    Object.entries(config.keys).map(([id, text]) => [id, createSecretKey(text, 'base64')]),
+  );
   const keyIdOf = (sealed: string): string => sealed.slice(0, sealed.indexOf('.'));
   return {
     keyIdOf,
@@ -45,7 +47,7 @@ export function createKeyRing(config: KeyRingConfig): KeyRing {
 }
 
 /** AES-256-GCM with a fresh random nonce: iv, tag, ciphertext in one buffer. */
-export function sealWith(key: Uint8Array, plaintext: Uint8Array, context: string): Buffer {
+export function sealWith(key: Uint8Array | KeyObject, plaintext: Uint8Array, context: string): Buffer {
   const iv = randomBytes(IV_BYTES);
   const cipher = createCipheriv('aes-256-gcm', key, iv).setAAD(Buffer.from(context));
   const ciphertext = Buffer.concat([cipher.update(plaintext), cipher.final()]);
@@ -53,7 +55,7 @@ export function sealWith(key: Uint8Array, plaintext: Uint8Array, context: string
 }
 
 /** Throws when the key or the context differs or a bit was changed. */
-export function openWith(key: Uint8Array, sealed: Uint8Array, context: string): Buffer {
+export function openWith(key: Uint8Array | KeyObject, sealed: Uint8Array, context: string): Buffer {
   if (sealed.length < IV_BYTES + TAG_BYTES) throw new Error('sealed text is too short');
   const decipher = createDecipheriv('aes-256-gcm', key, sealed.subarray(0, IV_BYTES), {
     authTagLength: TAG_BYTES,

@@ -28,7 +28,8 @@ export interface ApiRequest<Body = undefined, Query = unknown> {
   /** Every value of a header, as sent. */
   header(name: string): string[];
   requestId: string;
-  log: Logger;
+  /** Adds to the one log line of this request: what it was about, never whom. */
+  note(fields: Record<string, unknown>): void;
 }
 
 export interface Answer {
@@ -99,7 +100,7 @@ export function mountRoutes(app: Express, options: MountOptions): void {
         nameRoute(basePath + path),
         ...(each.scope === 'none' ? [] : [authenticate, limitRate]),
         ...(each.scope === 'none' || each.scope === 'any' ? [] : [requireScope(each.scope)]),
-        handle(each, log, allowBody),
+        handle(each, allowBody),
       ];
       point[each.method](...steps);
     }
@@ -136,7 +137,7 @@ function readQuery({ query, scope }: Route, request: Request): unknown {
   return parseQuery(query ?? noParameters, request.originalUrl);
 }
 
-function handle(route: Route, log: Logger, allowBody: BodyAllowance) {
+function handle(route: Route, allowBody: BodyAllowance) {
   return async (request: Request, response: Response): Promise<void> => {
     const context = contextOf(response);
     const header = (name: string): string[] => request.headersDistinct[name.toLowerCase()] ?? [];
@@ -153,7 +154,7 @@ function handle(route: Route, log: Logger, allowBody: BodyAllowance) {
       body: body as never,
       header,
       requestId: context.requestId,
-      log,
+      note: (fields) => (context.notes = { ...context.notes, ...fields }),
     });
     sendAnswer(response, answer);
   };

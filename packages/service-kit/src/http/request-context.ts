@@ -15,6 +15,8 @@ export interface RequestContext {
   route: string;
   caller?: Caller;
   errorCode?: ErrorCode;
+  /** What the verb adds to the request's one log line. */
+  notes?: Record<string, unknown>;
 }
 
 export const contextOf = (response: Response): RequestContext => response.locals['context'] as RequestContext;
@@ -46,6 +48,7 @@ export function createRequestContext({ log, metrics }: { log: Logger; metrics: M
           durationMs: Math.round(durationMs * 10) / 10,
           client: context.caller?.clientId,
           errorCode: context.errorCode,
+          ...context.notes,
         },
         'request.answered',
       );

@@ -1,3 +1,4 @@
+import { createSecretKey } from 'node:crypto';
 import { z } from 'zod';
 import { tokenIssuer } from '../auth/token-verifier.ts';
 import { keyRingConfig } from '../crypto/key-ring.ts';
@@ -37,6 +38,9 @@ export const base64Key = z
   .base64()
   .transform((text) => Buffer.from(text, 'base64'))
   .refine((key) => key.length === 32, { error: 'must be base64 of 32 bytes' });
+
+/** The same, made ready for use: quicker than its bytes where it is used with every request. */
+export const secretKey = base64Key.transform((key) => createSecretKey(key));
 
 /** What every service reads from its environment. */
 export const serviceConfig = z.object({
