@@ -15,12 +15,14 @@ type Command = Parameters<typeof run>[0];
 
 const node = (...args: string[]): Command => ({ command: process.execPath, args, cwd: paths.root });
 const tool = (path: string, ...args: string[]) => node(join(paths.modules, path), ...args);
+/** The linters of descriptions are large, so they are this package's, not the root's, which each service is shipped with. */
+const ownModules = fileURLToPath(new URL('../node_modules', import.meta.url));
 const task = (name: string, ...args: string[]) =>
   node('--conditions=source', fileURLToPath(new URL(`${name}.ts`, import.meta.url)), ...args);
 
 /** Of every OpenAPI and AsyncAPI document. Nothing of it is told to anybody. */
 const lint = (linter: string, ...args: string[]): Command => ({
-  ...tool(linter, 'lint', ...args, ...globSync('docs/*api/*.json', { cwd: paths.root })),
+  ...node(join(ownModules, linter), 'lint', ...args, ...globSync('docs/*api/*.json', { cwd: paths.root })),
   env: { ...process.env, REDOCLY_TELEMETRY: 'off', REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true' },
 });
 
