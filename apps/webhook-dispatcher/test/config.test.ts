@@ -23,6 +23,7 @@ test('what is not set is as it is documented', () => {
     retryMaxMs: 43_200_000,
     retryMaxAttempts: 14,
     laneConcurrency: 8,
+    maxInFlight: 100_000,
     failingAfterAttempts: 5,
     failingAfterMs: 300_000,
     failingRetryMaxMs: 600_000,

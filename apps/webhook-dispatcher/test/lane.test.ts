@@ -89,3 +89,39 @@ test('retries that a pause forgets are looked up again', () => {
   expect(lane.hasJob()).toBe(false);
   expect(lane.nextDueAt).toBe(0);
 });
+
+test('the cursor does not pass over what waited and was forgotten, whatever is recorded behind it', () => {
+  const lane = laneThatRead([event(1, 'a'), event(2, 'a'), event(3, 'b')]);
+  for (const subject of ['a', 'b']) {
+    lane.takeJob(bySubject);
+    lane.heldSubjects.set(subject, { seq: 0, is: 'in_flight' });
+  }
+  lane.forgetWaiting();
+  for (const seq of [1, 3]) lane.settle(seq);
+  expect(lane.cursor).toBe(1);
+  lane.heldSubjects.clear();
+  lane.endRead(lane.beginRead(), [event(2, 'a'), event(3, 'b')], true);
+  expect(takenOf(lane, bySubject)).toEqual([2]);
+  lane.settle(2);
+  expect(lane.cursor).toBe(3);
+});
+
+test('what was forgotten and is no longer there, or no longer taken, does not hold the cursor', () => {
+  const lane = laneThatRead([event(1, 'a'), event(2, 'b')]);
+  lane.forgetWaiting();
+  lane.endRead(lane.beginRead(), [event(2, 'b')], true);
+  expect(takenOf(lane)).toEqual([2]);
+  lane.settle(2);
+  expect(lane.cursor).toBe(2);
+});
+
+test('one that was forgotten, taken by hand and recorded is passed over when it is read again', () => {
+  const lane = laneThatRead([event(1, 'a'), event(2, 'b')]);
+  lane.forgetWaiting();
+  lane.takeUnread(event(1, 'a'));
+  lane.settle(1);
+  lane.endRead(lane.beginRead(), [event(1, 'a'), event(2, 'b')], true);
+  expect(takenOf(lane)).toEqual([2]);
+  lane.settle(2);
+  expect(lane.cursor).toBe(2);
+});

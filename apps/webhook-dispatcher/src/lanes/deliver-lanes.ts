@@ -276,25 +276,27 @@ export class LaneDelivery implements Part {
     }
   }
 
+  /** Until it is known what comes next of the subject, it stays held: a later one must not go first. */
   private async release(subscription: SubscriptionLanes, lane: Lane, subject: string): Promise<void> {
-    const { sql, leases } = this.options;
+    const { sql, leases, log } = this.options;
     const { shard } = subscription;
     const epoch = leases.epochOf(shard);
-    if (epoch === undefined) return; // the next owner sees to it
     try {
-      const seq = await releaseSubject(sql, lane, subject, { shard, owner: leases.owner, epoch });
-      if (seq !== undefined) {
-        lane.heldSubjects.set(subject, { seq, is: 'retrying' });
+      const next =
+        epoch === undefined
+          ? undefined
+          : await releaseSubject(sql, lane, subject, { shard, owner: leases.owner, epoch });
+      if (typeof next === 'number') {
+        lane.heldSubjects.set(subject, { seq: next, is: 'retrying' });
         lane.nextDueAt = this.now();
-      } else {
-        lane.heldSubjects.delete(subject);
       }
-      this.pump(subscription);
+      if (next === null) lane.heldSubjects.delete(subject);
+      if (next !== undefined) return this.pump(subscription);
     } catch (error) {
-      this.options.log.warn({ err: error }, 'lane.release_failed');
-      await delay(AGAIN_MS);
-      if (!subscription.dropped) await this.release(subscription, lane, subject);
+      log.warn({ err: error }, 'lane.release_failed');
     }
+    await delay(AGAIN_MS);
+    if (!subscription.dropped) await this.release(subscription, lane, subject);
   }
 
   /** Reads on for a lane that is behind, and what is due again. */

@@ -270,7 +270,7 @@ export class LaneOwner {
   private async loadSubjects(lane: Lane, proof: LeaseProof): Promise<void> {
     for (const { subject, head } of await readHeldSubjects(this.options.sql, lane)) {
       const seq = head ?? (await releaseSubject(this.options.sql, lane, subject, proof));
-      if (seq !== undefined) {
+      if (typeof seq === 'number') {
         lane.heldSubjects.set(subject, { seq, is: 'retrying' });
         lane.nextDueAt = this.delivery.now();
       }

@@ -84,6 +84,8 @@ export class Lane {
   private readonly recordedBeyond: Set<number>;
   private open: number[] = [];
   private readonly settledAhead = new Set<number>();
+  /** Positions that waited when that was forgotten. The cursor stays before them until they are read again. */
+  private readonly forgotten = new Set<number>();
   /** Positions not read yet of which the delivery has begun, by hand, before its turn. */
   private readonly ahead = new Set<number>();
 
@@ -158,6 +160,7 @@ export class Lane {
     this.reading = undefined;
     for (const event of events) if (this.takes(event) && event.seq > this.readUpTo) this.enqueue(event);
     this.readUpTo = Math.max(this.readUpTo, events.at(-1)?.seq ?? 0);
+    for (const seq of this.forgotten) if (complete || seq <= this.readUpTo) this.close(seq); // no longer taken
     if (!complete || reading.overflown) return;
     this.isBehind = false;
     for (const event of reading.arrived) this.offer(event);
@@ -175,8 +178,7 @@ export class Lane {
     this.forgetRetries();
     if (first === undefined) return;
     this.readUpTo = first.seq - 1;
-    const waiting = new Set(this.waiting.map((event) => event.seq));
-    this.open = this.open.filter((seq) => !waiting.has(seq));
+    for (const { seq } of this.waiting) this.forgotten.add(seq);
     this.waiting = [];
   }
 
@@ -254,14 +256,24 @@ export class Lane {
       this.recordedBeyond.add(seq);
       return;
     }
+    this.close(seq);
+  }
+
+  private close(seq: number): void {
+    this.forgotten.delete(seq);
     this.settledAhead.add(seq);
     while (this.open.length > 0 && this.settledAhead.delete(this.open[0]!)) this.cursor = this.open.shift()!;
   }
 
   private enqueue(event: LogEvent): void {
-    this.readUpTo = event.seq;
-    if (this.recordedBeyond.delete(event.seq) || !this.openAt(event.seq)) return;
-    if (!this.ahead.delete(event.seq)) this.waiting.push(event);
+    const { seq } = event;
+    this.readUpTo = seq;
+    if (this.recordedBeyond.delete(seq)) {
+      if (this.forgotten.has(seq)) this.close(seq);
+      return;
+    }
+    if (!this.forgotten.delete(seq) && !this.openAt(seq)) return;
+    if (!this.ahead.delete(seq)) this.waiting.push(event);
   }
 
   /**

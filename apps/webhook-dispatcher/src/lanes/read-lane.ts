@@ -185,36 +185,41 @@ export interface LeaseProof {
   epoch: bigint;
 }
 
-const isHeld = (shard: string, owner: string, epoch: string): string => `exists (
-  select from shard_lease
-  where shard = ${shard}::int and owner = ${owner}::uuid and epoch = ${epoch}::bigint and until > clock_timestamp()
-  for share)`;
+const leaseOf = (shard: string, owner: string, epoch: string): string => `
+  lease as (
+    select from shard_lease
+    where shard = ${shard}::int and owner = ${owner}::uuid and epoch = ${epoch}::bigint and until > clock_timestamp()
+    for share
+  )`;
 
 /**
- * With order per subject: when the head of a subject is settled, the next that is blocked behind it becomes due. Whoever
- * has lost the lease changes nothing: the next owner has released one of its own, and of two that are due at once the
- * later could overtake.
+ * With order per subject: when the head of a subject is settled, the next that is blocked behind it becomes due; null when
+ * there is none. Whoever has lost the lease changes nothing and learns nothing (undefined): the next owner has released one
+ * of its own, and of two that are due at once the later could overtake.
  */
 export async function releaseSubject(
   sql: Sql,
   lane: Lane,
   subject: string,
   { shard, owner, epoch }: LeaseProof,
-): Promise<number | undefined> {
-  const [row] = await sql.$queryRawUnsafe<{ seq: number }[]>(
-    `update unsettled set state = 'retry', due_at = clock_timestamp()
-     where (lane_no, seq) = (
-       select lane_no, seq from unsettled
-       where lane_no = $1::bigint and subject = $2 and state = 'blocked' and seq >= ${logFloor} order by seq limit 1)
-       and ${isHeld('$3', '$4', '$5')}
-     returning seq::float8 as seq`,
+): Promise<number | null | undefined> {
+  const [row] = await sql.$queryRawUnsafe<{ seq: number | null; isMine: boolean }[]>(
+    `with ${leaseOf('$3', '$4', '$5')}, released as (
+       update unsettled set state = 'retry', due_at = clock_timestamp()
+       where (lane_no, seq) = (
+         select lane_no, seq from unsettled
+         where lane_no = $1::bigint and subject = $2 and state = 'blocked' and seq >= ${logFloor} order by seq limit 1)
+         and exists (select from lease)
+       returning seq
+     )
+     select (select seq::float8 from released) as seq, exists (select from lease) as "isMine"`,
     lane.laneNo,
     subject,
     shard,
     owner,
     epoch,
   );
-  return row?.seq;
+  return row?.isMine === true ? row.seq : undefined;
 }
 
 /** Without order per subject nothing stays blocked. */
@@ -224,8 +229,9 @@ export const releaseAllSubjects = (
   { shard, owner, epoch }: LeaseProof,
 ): PromiseLike<number> =>
   sql.$executeRawUnsafe(
-    `update unsettled set state = 'retry', due_at = clock_timestamp()
-     where lane_no = $1::bigint and state = 'blocked' and seq >= ${logFloor} and ${isHeld('$2', '$3', '$4')}`,
+    `with ${leaseOf('$2', '$3', '$4')}
+     update unsettled set state = 'retry', due_at = clock_timestamp()
+     where lane_no = $1::bigint and state = 'blocked' and seq >= ${logFloor} and exists (select from lease)`,
     lane.laneNo,
     shard,
     owner,
