@@ -43,7 +43,10 @@ const known = ({ record }: Subscribed): Promise<unknown> =>
 
 test('an emptied mirror is as it was, beside a running dispatcher; deliveries go on, none lost, none doubled', async () => {
   const [receiver, waiting] = [await surroundings.receive(), await surroundings.receive()];
-  receiver.respond((_request, number) => ({ status: number <= 3 ? 500 : 204 }));
+  // Three failures, one after the other, before the first success: failing, and active again.
+  receiver.respond((_request, number) =>
+    number <= 3 ? { status: 500, delayMs: 20 * number } : { status: 204, delayMs: 100 },
+  );
   const live = await surroundings.subscribe({ callbackUrl: receiver.url });
   const paused = await surroundings.subscribe({ callbackUrl: waiting.url, status: 'paused', statusEpoch: 2 });
   const gone = await surroundings.subscribe({ callbackUrl: receiver.url });
@@ -57,7 +60,7 @@ test('an emptied mirror is as it was, beside a running dispatcher; deliveries go
   await waitUntil(async () => (await prisma.laneCommand.count()) === 0);
   const reportsOf = async ({ record: { subscriptionId } }: Subscribed): Promise<number> =>
     (await prisma.lane.findFirstOrThrow({ where: { subscriptionId, replayId: null } })).reportNumber;
-  await waitUntil(async () => (await reportsOf(live)) === 2); // failing, and active again
+  await waitUntil(async () => (await reportsOf(live)) === 2);
   await waitUntil(async () => (await reportsOf(paused)) === 1); // how much the replay has to do
   const asItWas = await mirror();
 
