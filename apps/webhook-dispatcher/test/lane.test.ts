@@ -23,7 +23,7 @@ function laneThatRead(events: LogEvent[]): Lane {
   return lane;
 }
 
-const bySubject = { inFlight: new Map<string, number>() };
+const inOrder = (live: Lane): SubjectOrder => ({ inFlight: new Map(), live });
 const takenOf = (lane: Lane, order: SubjectOrder = null): number[] => {
   const taken: number[] = [];
   for (let job = lane.takeJob(order); job !== undefined; job = lane.takeJob(order)) taken.push(job.event.seq);
@@ -34,7 +34,7 @@ test('what had begun out of order is not begun again after what waited was forgo
   const events = [event(1, 'a'), event(2, 'a'), event(3, 'b')];
   const lane = laneThatRead(events);
   for (const subject of ['a', 'b']) {
-    lane.takeJob(bySubject);
+    lane.takeJob(inOrder(lane));
     lane.heldSubjects.set(subject, { seq: 0, is: 'in_flight' });
   }
   lane.settle(3);
@@ -44,7 +44,7 @@ test('what had begun out of order is not begun again after what waited was forgo
   lane.heldSubjects.clear();
   lane.settle(1);
   expect(lane.cursor).toBe(1);
-  expect(takenOf(lane, bySubject)).toEqual([2]);
+  expect(takenOf(lane, inOrder(lane))).toEqual([2]);
   lane.settle(2);
   expect(lane.cursor).toBe(3);
 });
@@ -93,7 +93,7 @@ test('retries that a pause forgets are looked up again', () => {
 test('the cursor does not pass over what waited and was forgotten, whatever is recorded behind it', () => {
   const lane = laneThatRead([event(1, 'a'), event(2, 'a'), event(3, 'b')]);
   for (const subject of ['a', 'b']) {
-    lane.takeJob(bySubject);
+    lane.takeJob(inOrder(lane));
     lane.heldSubjects.set(subject, { seq: 0, is: 'in_flight' });
   }
   lane.forgetWaiting();
@@ -101,7 +101,7 @@ test('the cursor does not pass over what waited and was forgotten, whatever is r
   expect(lane.cursor).toBe(1);
   lane.heldSubjects.clear();
   lane.endRead(lane.beginRead(), [event(2, 'a'), event(3, 'b')], true);
-  expect(takenOf(lane, bySubject)).toEqual([2]);
+  expect(takenOf(lane, inOrder(lane))).toEqual([2]);
   lane.settle(2);
   expect(lane.cursor).toBe(3);
 });

@@ -6,12 +6,15 @@ import { createTestDatabase, type TestDatabase } from '@assistance/test-kit';
 import type { PrismaClient } from '../src/generated/prisma/client.ts';
 import { seqOf } from '../src/log/event-log.ts';
 import { makeDayPartitions } from '../src/log/day-partitions.ts';
+import { Lane } from '../src/lanes/lane.ts';
+import { releaseSubject } from '../src/lanes/read-lane.ts';
 import { openDatabase } from '../src/open-database.ts';
 
 let database: TestDatabase;
 let prisma: PrismaClient;
 const me = randomUUID();
 const seq = seqOf(new Date());
+const subject = 'doc_1';
 let laneNo: bigint;
 
 beforeAll(async () => {
@@ -31,6 +34,7 @@ afterAll(async () => {
 beforeEach(async () => {
   await prisma.delivery.deleteMany();
   await prisma.unsettled.deleteMany();
+  await prisma.logFloor.update({ where: { id: 1 }, data: { seq: 0 } });
   const lane = await prisma.lane.create({ data: { subscriptionId: randomUUID(), shard: 7, cursor: 0 } });
   laneNo = lane.laneNo;
   await lease({ owner: me, epoch: 3, untilMs: 10_000 });
@@ -50,7 +54,21 @@ async function lease({
 }
 
 /** Records one success of the lane as the owner of shard 7 with epoch 3 would. */
-async function recordDelivered(): Promise<number[]> {
+function recordDelivered(): Promise<number[]> {
+  const outcome = { attempts: 1, attempted_at: new Date(), duration_ms: 4, response_status: 204 };
+  return record([{ shard: 7, lane_no: Number(laneNo), seq, ...outcome }], []);
+}
+
+/** Records that these wait behind a delivery of their subject. */
+function recordBlocked(...seqs: number[]): Promise<number[]> {
+  const blocked = { shard: 7, lane_no: Number(laneNo), state: 'blocked', attempts: 0, counted: 0, subject };
+  return record(
+    [],
+    seqs.map((each) => ({ ...blocked, seq: each })),
+  );
+}
+
+async function record(delivered: unknown[], unsettled: unknown[]): Promise<number[]> {
   const lane = {
     shard: 7,
     lane_no: Number(laneNo),
@@ -61,21 +79,12 @@ async function recordDelivered(): Promise<number[]> {
     probe_count: 0,
     report_number: 0,
   };
-  const delivered = {
-    shard: 7,
-    lane_no: Number(laneNo),
-    seq,
-    attempts: 1,
-    attempted_at: new Date(),
-    duration_ms: 4,
-    response_status: 204,
-  };
   const [row] = await prisma.$queryRawUnsafe<{ held: number[] }[]>(
     'select record_outcomes($1::uuid, $2::json, $3::json, $4::json, $5::json, $6::json, $7::json, $8::json) as held',
     me,
     JSON.stringify([{ shard: 7, epoch: 3 }]),
-    JSON.stringify([delivered]),
-    '[]',
+    JSON.stringify(delivered),
+    JSON.stringify(unsettled),
     '[]',
     '[]',
     JSON.stringify([lane]),
@@ -116,4 +125,23 @@ test('of a delivery below the floor of the log nothing is recorded, and the lane
   expect(await recordDelivered()).toEqual([7]);
   expect(await prisma.delivery.count()).toBe(0);
   expect(await cursor()).toBe(seq);
+});
+
+test('of what is blocked one is released, also when the answer to that or to the recording before was lost', async () => {
+  const lane = new Lane({
+    laneNo: Number(laneNo),
+    replay: null,
+    spans: [],
+    cursor: 0,
+    recordedBeyond: [],
+  });
+  const proof = { shard: 7, owner: me, epoch: 3n };
+  const states = async (): Promise<string[]> =>
+    (await prisma.unsettled.findMany({ orderBy: { seq: 'asc' } })).map(({ state }) => state);
+  await recordBlocked(seq, seq + 1);
+  expect(await releaseSubject(prisma, lane, subject, proof)).toBe(seq);
+  await recordBlocked(seq, seq + 1);
+  expect(await states()).toEqual(['retry', 'blocked']);
+  expect(await releaseSubject(prisma, lane, subject, proof, true)).toBe(seq);
+  expect(await states()).toEqual(['retry', 'blocked']);
 });

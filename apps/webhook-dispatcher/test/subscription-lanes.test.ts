@@ -114,3 +114,26 @@ test('what replays cannot use, because all of it is held by its subject, live de
   expect(replaysAmong(begin(subscription, 8))).toBe(1);
   expect(subscription.inFlight).toBe(8);
 });
+
+test('in order per subject, a replay does not go before what the live lane has not delivered, or not read yet', () => {
+  const [live, replay] = [laneWith(0, 4, () => 'one'), laneWith(1, 4, () => 'one')];
+  const subscription = subscriptionOf(live, replay);
+  subscription.changeWord({ ...subscription.word, ordering: 'subject' });
+  replay.takeFresh(null);
+  const [first] = begin(subscription, 8);
+  expect([first?.lane, first?.event.seq]).toEqual([live, 1]);
+  subscription.ended(first!);
+  live.heldSubjects.set('one', { seq: 1, is: 'retrying' });
+  expect(begin(subscription, 8)).toEqual([]);
+  live.takeBlocked(live);
+  expect(replay.takeBlocked(live).map(({ seq }) => seq)).toEqual([2, 3, 4]);
+  expect([...replay.behindLive]).toEqual(['one']);
+
+  const unread = new Lane({
+    ...{ laneNo: 0, replay: null, cursor: 0, recordedBeyond: [] },
+    spans: [{ type: 'document.available', fromSeq: 1, toSeq: null }],
+  });
+  const behind = subscriptionOf(unread, laneWith(1, 4));
+  behind.changeWord({ ...behind.word, ordering: 'subject' });
+  expect(begin(behind, 8)).toEqual([]);
+});

@@ -190,7 +190,7 @@ export class LaneDelivery implements Part {
     const inSubjectOrder = subscription.bySubject && byHand?.aside !== true;
     const attemptNumber = tried.attempts + 1;
     const settlesOriginal = step.state === 'delivered' && lane.replay !== null;
-    if (settlesOriginal) settleOriginal(subscription.live, event.seq);
+    const endsOriginalHead = settlesOriginal && settleOriginal(subscription.live, event);
     if (inSubjectOrder) {
       const is = step.state === 'retry' ? 'retrying' : 'in_flight';
       lane.heldSubjects.set(event.subject, { seq: event.seq, is });
@@ -206,9 +206,7 @@ export class LaneDelivery implements Part {
       onRecorded: () => {
         if (step.state === 'retry') lane.nextDueAt = Math.min(lane.nextDueAt, step.dueAt);
         else if (inSubjectOrder) void this.release(subscription, lane, event.subject);
-        if (settlesOriginal && isRetrying(subscription.live, event)) {
-          void this.release(subscription, subscription.live, event.subject);
-        }
+        if (endsOriginalHead) void this.release(subscription, subscription.live, event.subject);
         if (byHand !== undefined) subscription.askedByHand.get(keyOf(lane.laneNo, event.seq))?.('done');
       },
     });
@@ -262,7 +260,7 @@ export class LaneDelivery implements Part {
   /** With order per subject: what is behind a delivery that waits for its next attempt is recorded, and the lane goes on. */
   private recordBlocked(subscription: SubscriptionLanes): void {
     for (const lane of subscription.lanes()) {
-      for (const { seq, subject } of lane.takeBlocked()) {
+      for (const { seq, subject } of lane.takeBlocked(subscription.live)) {
         this.recorder.add({
           subscription,
           lane,
@@ -277,26 +275,48 @@ export class LaneDelivery implements Part {
   }
 
   /** Until it is known what comes next of the subject, it stays held: a later one must not go first. */
-  private async release(subscription: SubscriptionLanes, lane: Lane, subject: string): Promise<void> {
+  private async release(
+    subscription: SubscriptionLanes,
+    lane: Lane,
+    subject: string,
+    again = false,
+  ): Promise<void> {
     const { sql, leases, log } = this.options;
     const { shard } = subscription;
+    // What is blocked behind the live lane waits for that.
+    if (lane.behindLive.has(subject)) {
+      lane.heldSubjects.delete(subject);
+      return this.pump(subscription);
+    }
     const epoch = leases.epochOf(shard);
     try {
       const next =
         epoch === undefined
           ? undefined
-          : await releaseSubject(sql, lane, subject, { shard, owner: leases.owner, epoch });
+          : await releaseSubject(sql, lane, subject, { shard, owner: leases.owner, epoch }, again);
       if (typeof next === 'number') {
         lane.heldSubjects.set(subject, { seq: next, is: 'retrying' });
         lane.nextDueAt = this.now();
       }
-      if (next === null) lane.heldSubjects.delete(subject);
+      if (next === null) {
+        lane.heldSubjects.delete(subject);
+        if (lane === subscription.live) this.releaseBehindLive(subscription, subject);
+      }
       if (next !== undefined) return this.pump(subscription);
     } catch (error) {
       log.warn({ err: error }, 'lane.release_failed');
     }
     await delay(AGAIN_MS);
-    if (!subscription.dropped) await this.release(subscription, lane, subject);
+    if (!subscription.dropped) await this.release(subscription, lane, subject, true);
+  }
+
+  private releaseBehindLive(subscription: SubscriptionLanes, subject: string): void {
+    for (const replay of subscription.replays.values()) {
+      const hasHeadOfItsOwn = replay.heldSubjects.has(subject);
+      if (!replay.behindLive.delete(subject) || hasHeadOfItsOwn) continue;
+      replay.heldSubjects.set(subject, { seq: 0, is: 'in_flight' });
+      void this.release(subscription, replay, subject);
+    }
   }
 
   /** Reads on for a lane that is behind, and what is due again. */
@@ -382,15 +402,16 @@ export class LaneDelivery implements Part {
   }
 }
 
-/** A success in a replay settles the original: it is not sent again from the live lane, and its failure is no news. */
-function settleOriginal(live: Lane, seq: number): void {
+/**
+ * A success in a replay settles the original: it is not sent again from the live lane, and its failure is no news. Answers
+ * whether others of its subject waited behind its next attempt; until that is recorded, nothing more is blocked behind it.
+ */
+function settleOriginal(live: Lane, { seq, subject }: LogEvent): boolean {
   if (live.busy.has(seq)) live.settledElsewhere.add(seq);
   const index = live.retries.findIndex(({ event }) => event.seq === seq);
   if (index !== -1) live.retries.splice(index, 1);
+  const head = live.heldSubjects.get(subject);
+  if (head?.is !== 'retrying' || head.seq !== seq) return false;
+  live.heldSubjects.set(subject, { seq, is: 'in_flight' });
+  return true;
 }
-
-/** Whether others of its subject wait behind its next attempt. */
-const isRetrying = (lane: Lane, { subject, seq }: LogEvent): boolean => {
-  const head = lane.heldSubjects.get(subject);
-  return head?.is === 'retrying' && head.seq === seq;
-};

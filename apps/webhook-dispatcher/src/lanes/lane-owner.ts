@@ -204,7 +204,8 @@ export class LaneOwner {
     const { leases } = this.options;
     if (epoch === undefined) return;
     const proof = { shard, owner: leases.owner, epoch };
-    if (subscription.bySubject) for (const lane of subscription.lanes()) await this.loadSubjects(lane, proof);
+    if (subscription.bySubject)
+      for (const lane of subscription.lanes()) await this.loadSubjects(subscription, lane, proof);
     const isMine = leases.epochOf(shard) === epoch && leases.heldShards().includes(shard);
     if (!isMine || this.subscriptions.has(subscriptionId)) return;
     this.subscriptions.set(subscriptionId, subscription);
@@ -267,9 +268,12 @@ export class LaneOwner {
     this.delivery.recorder.addJudgement(subscription);
   }
 
-  private async loadSubjects(lane: Lane, proof: LeaseProof): Promise<void> {
-    for (const { subject, head } of await readHeldSubjects(this.options.sql, lane)) {
-      const seq = head ?? (await releaseSubject(this.options.sql, lane, subject, proof));
+  private async loadSubjects({ live }: SubscriptionLanes, lane: Lane, proof: LeaseProof): Promise<void> {
+    const { sql } = this.options;
+    for (const { subject, head } of await readHeldSubjects(sql, lane)) {
+      const isBehindLive = lane !== live && live.heldSubjects.has(subject);
+      if (isBehindLive) lane.behindLive.add(subject);
+      const seq = head ?? (isBehindLive ? null : await releaseSubject(sql, lane, subject, proof));
       if (typeof seq === 'number') {
         lane.heldSubjects.set(subject, { seq, is: 'retrying' });
         lane.nextDueAt = this.delivery.now();
@@ -280,6 +284,7 @@ export class LaneOwner {
   private async endSubjectOrder(subscription: SubscriptionLanes, proof: LeaseProof): Promise<void> {
     for (const lane of subscription.lanes()) {
       lane.heldSubjects.clear();
+      lane.behindLive.clear();
       await releaseAllSubjects(this.options.sql, lane, proof);
       lane.nextDueAt = this.delivery.now();
     }

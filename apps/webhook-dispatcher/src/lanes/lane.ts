@@ -47,8 +47,11 @@ export interface SubjectHead {
   is: 'in_flight' | 'retrying';
 }
 
-/** With order per subject, the subjects that are in flight in any lane of the subscription; null without. */
-export type SubjectOrder = { readonly inFlight: ReadonlyMap<string, number> } | null;
+/**
+ * With order per subject, the subjects that are in flight in any lane of the subscription, and the lane that no replay
+ * overtakes; null without.
+ */
+export type SubjectOrder = { readonly inFlight: ReadonlyMap<string, number>; readonly live: Lane } | null;
 
 /** A read under way, and what arrived since it began. */
 export interface Reading {
@@ -76,6 +79,8 @@ export class Lane {
   readonly settledElsewhere = new Set<number>();
   /** With order per subject: subjects of which a delivery is in flight, or waits for its next attempt. */
   readonly heldSubjects = new Map<string, SubjectHead>();
+  /** Of a replay: subjects of which something is recorded as blocked behind what the live lane tries again. */
+  readonly behindLive = new Set<string>();
 
   private waiting: LogEvent[] = [];
   private readUpTo: number;
@@ -207,9 +212,12 @@ export class Lane {
   }
 
   takeFresh(order: SubjectOrder): Job | undefined {
-    const isHeld = (subject: string): boolean =>
-      order !== null && (this.heldSubjects.has(subject) || order.inFlight.has(subject));
-    const index = this.waiting.findIndex(({ seq, subject }) => !this.busy.has(seq) && !isHeld(subject));
+    const isHeld = (event: LogEvent): boolean =>
+      order !== null &&
+      (this.heldSubjects.has(event.subject) ||
+        order.inFlight.has(event.subject) ||
+        (order.live !== this && order.live.owesBefore(event)));
+    const index = this.waiting.findIndex((each) => !this.busy.has(each.seq) && !isHeld(each));
     const event = this.waiting[index];
     if (event === undefined) return undefined;
     this.waiting.splice(index, 1);
@@ -224,13 +232,39 @@ export class Lane {
     return index === -1 ? undefined : this.retries.splice(index, 1)[0];
   }
 
-  /** Events whose subject waits for another's next attempt: they are recorded as blocked, so that the lane can go on. */
-  takeBlocked(): LogEvent[] {
-    const isBlocked = ({ seq, subject }: LogEvent): boolean =>
-      !this.busy.has(seq) && this.heldSubjects.get(subject)?.is === 'retrying';
+  /**
+   * Events whose subject waits for another's next attempt, here or in the live lane: they are recorded as blocked, so that
+   * the lane can go on.
+   */
+  takeBlocked(live: Lane): LogEvent[] {
+    const isBehindLive = (event: LogEvent): boolean =>
+      live !== this && live.headBefore(event)?.is === 'retrying';
+    const isBlocked = (event: LogEvent): boolean => {
+      const head = this.heldSubjects.get(event.subject);
+      const isBehind = head?.is === 'retrying' || (head === undefined && isBehindLive(event));
+      return isBehind && !this.busy.has(event.seq) && (live === this || !live.comesToBefore(event));
+    };
     const blocked = this.waiting.filter(isBlocked);
     if (blocked.length > 0) this.waiting = this.waiting.filter((event) => !isBlocked(event));
+    for (const event of blocked) if (isBehindLive(event)) this.behindLive.add(event.subject);
     return blocked;
+  }
+
+  /** With order per subject: whether what is before this event of its subject is still to be delivered here. */
+  private owesBefore(event: LogEvent): boolean {
+    return this.headBefore(event) !== undefined || this.comesToBefore(event);
+  }
+
+  private headBefore({ seq, subject }: LogEvent): SubjectHead | undefined {
+    const head = this.heldSubjects.get(subject);
+    return head !== undefined && head.seq < seq ? head : undefined;
+  }
+
+  /** Whether something before this event of its subject has not begun here; what is not read yet may be of it. */
+  private comesToBefore(event: LogEvent): boolean {
+    const { seq, subject } = event;
+    if (this.readUpTo < seq && (this.isBehind || this.takes(event))) return true;
+    return this.waiting.some((each) => each.subject === subject && each.seq < seq);
   }
 
   /** A certain delivery that is held in memory, before its turn. */

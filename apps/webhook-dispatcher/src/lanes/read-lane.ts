@@ -194,7 +194,7 @@ const leaseOf = (shard: string, owner: string, epoch: string): string => `
 
 /**
  * With order per subject: when the head of a subject is settled, the next that is blocked behind it becomes due; null when
- * there is none. Whoever has lost the lease changes nothing and learns nothing (undefined): the next owner has released one
+ * there is none. With `again`, after a call of which the answer was lost: what that released stays the only one. Whoever has lost the lease changes nothing and learns nothing (undefined): the next owner has released one
  * of its own, and of two that are due at once the later could overtake.
  */
 export async function releaseSubject(
@@ -202,22 +202,29 @@ export async function releaseSubject(
   lane: Lane,
   subject: string,
   { shard, owner, epoch }: LeaseProof,
+  again = false,
 ): Promise<number | null | undefined> {
   const [row] = await sql.$queryRawUnsafe<{ seq: number | null; isMine: boolean }[]>(
-    `with ${leaseOf('$3', '$4', '$5')}, released as (
+    `with ${leaseOf('$3', '$4', '$5')}, before as (
+       select case when $6::boolean then (
+         select min(seq) from unsettled
+         where lane_no = $1::bigint and subject = $2 and state = 'retry' and seq >= ${logFloor}) end as seq
+     ), released as (
        update unsettled set state = 'retry', due_at = clock_timestamp()
        where (lane_no, seq) = (
          select lane_no, seq from unsettled
          where lane_no = $1::bigint and subject = $2 and state = 'blocked' and seq >= ${logFloor} order by seq limit 1)
-         and exists (select from lease)
+         and exists (select from lease) and (select seq from before) is null
        returning seq
      )
-     select (select seq::float8 from released) as seq, exists (select from lease) as "isMine"`,
+     select coalesce((select seq from before), (select seq from released))::float8 as seq,
+            exists (select from lease) as "isMine"`,
     lane.laneNo,
     subject,
     shard,
     owner,
     epoch,
+    again,
   );
   return row?.isMine === true ? row.seq : undefined;
 }

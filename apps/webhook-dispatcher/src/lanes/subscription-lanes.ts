@@ -119,7 +119,7 @@ export class SubscriptionLanes {
   }
 
   private get subjectOrder(): SubjectOrder {
-    return this.bySubject ? { inFlight: this.subjectsInFlight } : null;
+    return this.bySubject ? { inFlight: this.subjectsInFlight, live: this.live } : null;
   }
 
   get bySubject(): boolean {
