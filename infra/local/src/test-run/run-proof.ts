@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { localDirOf, paths } from '../machine/paths.ts';
+import { turbo } from '../machine/turbo.ts';
 import { runCommand } from '../processes/run-command.ts';
 import { onStopSignal } from '../processes/stop-signal.ts';
 import { withThrowawayStack } from './throwaway-stack.ts';
@@ -14,6 +15,9 @@ export async function runProof(name: string, app: string, program: string): Prom
   onStopSignal(() => stopping.abort());
   try {
     return await withThrowawayStack({ kafka: true, signal }, async ({ postgresUrl, brokers, ledger }) => {
+      const generate = turbo('run', 'generate', `--filter=@assistance/${app}`, '--output-logs=errors-only');
+      const generated = await runCommand({ ...generate, ledger, signal });
+      if (generated.code !== 0) return generated.code;
       const { code } = await runCommand({
         ...{ command: process.execPath, args: ['--conditions=source', program] },
         ...{ cwd: join(paths.apps, app), ledger, signal },

@@ -6,11 +6,17 @@ import type { Row } from '../row.ts';
 import type { Bench } from '../stack/bench.ts';
 import { freshDatabase } from '../stack/fresh-database.ts';
 import { freshTopics } from '../stack/fresh-topics.ts';
+import { shareProcessor } from '../stack/share-processor.ts';
 import { applicationsPath, startApplications, tokenOf } from '../stack/start-applications.ts';
 
 const count = 6_000;
 const connections = 32;
 const quietPerSecond = 1_900;
+
+interface Submitted {
+  perSecond: number;
+  remark: string;
+}
 
 export const submissions: Row = {
   name: 'submissions',
@@ -20,8 +26,12 @@ export const submissions: Row = {
     const { runs } = bench;
     for (let run = 1; run <= runs; run += 1) {
       const [bare, submitted] = [await bareInserts(bench), await submit(bench)];
-      measured.push({ bare, submitted, ratio: submitted / bare });
-      bench.say(`  ${run} of ${runs}: ${Math.round(submitted)}/s of ${Math.round(bare)}/s`);
+      const ratio = submitted.perSecond / bare.perSecond;
+      const remark = `${submitted.remark}; bare ${bare.remark}`;
+      measured.push({ bare: bare.perSecond, submitted: submitted.perSecond, ratio, remark });
+      bench.say(
+        `  ${run} of ${runs}: ${Math.round(submitted.perSecond)}/s of ${Math.round(bare.perSecond)}/s; ${remark}`,
+      );
     }
     const ratio = median(measured.map((run) => run.ratio));
     const middle = measured.find((run) => run.ratio === ratio)!;
@@ -33,41 +43,46 @@ export const submissions: Row = {
         limit: { what: 'bare Express with one insert', perSecond: middle.bare, quietPerSecond },
         ratio,
         goal: { atLeast: 0.5 },
-        remarks: [`all: ${measured.map((run) => run.ratio.toFixed(2)).join(' ')}`],
+        remarks: [`all: ${measured.map((run) => run.ratio.toFixed(2)).join(' ')}`, middle.remark],
       },
     ];
   },
 };
 
-async function bareInserts(bench: Bench): Promise<number> {
+async function bareInserts(bench: Bench): Promise<Submitted> {
   const options: BareExpressOptions = { databaseUrl: await freshDatabase(bench.stack, 'applications') };
   const server = forkLoad(bench.stack.ledger, 'bare-express.ts', options);
   try {
     const url = `http://127.0.0.1:${await server.heard<number>('port')}`;
-    return await perSecondTo(bench, url, '/');
+    return await submitTo(bench, { url, path: '/', pid: server.pid });
   } finally {
     await server.close();
   }
 }
 
-async function submit(bench: Bench): Promise<number> {
+async function submit(bench: Bench): Promise<Submitted> {
   const databaseUrl = await freshDatabase(bench.stack, 'applications');
   const service = await startApplications(bench, {
     databaseUrl,
     topicPrefix: await freshTopics(bench.stack),
   });
   try {
-    return await perSecondTo(bench, service.url, applicationsPath);
+    return await submitTo(bench, { url: service.url, path: applicationsPath, pid: service.pid });
   } finally {
     await service.stop();
   }
 }
 
-async function perSecondTo(bench: Bench, url: string, path: string): Promise<number> {
+async function submitTo(
+  bench: Bench,
+  { url, path, pid }: { url: string; path: string; pid: number },
+): Promise<Submitted> {
   bench.signal.throwIfAborted();
   const options: SubmitManyOptions = { url, path, token: tokenOf(bench), count, connections };
   const load = forkLoad(bench.stack.ledger, 'submit-many.ts', options);
+  const shareOf = shareProcessor(bench, { service: pid, load: load.pid });
   const perSecond = await load.heard<number>('perSecond');
+  const remark = shareOf(count);
   await load.close();
-  return perSecond;
+  return { perSecond, remark };
 }
