@@ -1,24 +1,17 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { topics, type SubscriptionReportData } from '@assistance/types';
-import {
-  cloudEventOf,
-  newId,
-  structuredRecord,
-  type Logger,
-  type Part,
-  type ShardLeases,
-  type Sql,
-} from '@assistance/service-kit';
+import type { SubscriptionReportData } from '@assistance/types';
+import type { Logger, Part, ShardLeases, Sql } from '@assistance/service-kit';
 import type { DeliverySettings } from '../config.ts';
 import type { DispatcherMetrics } from '../dispatcher-metrics.ts';
-import type { LogEvent } from '../log/event-log.ts';
 import type { AttemptOutcome } from '../sending/attempt-outcome.ts';
 import type { WebhookSender } from '../sending/send-webhook.ts';
 import { stepAfter, stepByHand } from './delivery-step.ts';
 import { judgeAfter } from './judge-subscription.ts';
 import type { Job, Lane } from './lane.ts';
-import { readDue, readPortion, releaseSubject } from './read-lane.ts';
+import { readDue, readPortion } from './read-lane.ts';
 import { OutcomeRecorder } from './record-outcomes.ts';
+import { reportOf } from './report-of.ts';
+import { SubjectReleases } from './subject-releases.ts';
 import { keyOf, type SubscriptionLanes } from './subscription-lanes.ts';
 
 const TICK_MS = 20;
@@ -49,6 +42,7 @@ export class LaneDelivery implements Part {
   readonly recorder: OutcomeRecorder;
   readonly now: () => number;
   private readonly options: LaneDeliveryOptions;
+  private readonly releases: SubjectReleases;
   private readonly random: () => number;
   private readonly wanted = new Set<SubscriptionLanes>();
   private readonly stalled = new Set<SubscriptionLanes>();
@@ -68,6 +62,11 @@ export class LaneDelivery implements Part {
       onLost: options.onLost,
       onRecorded: (subscriptions) => this.pumpAfterRecording(subscriptions),
       onReported: options.onReported,
+    });
+    const { sql, leases, log } = options;
+    this.releases = new SubjectReleases({
+      ...{ sql, leases, log, now: this.now },
+      onReleased: (subscription) => this.pump(subscription),
     });
   }
 
@@ -190,7 +189,7 @@ export class LaneDelivery implements Part {
     const inSubjectOrder = subscription.bySubject && byHand?.aside !== true;
     const attemptNumber = tried.attempts + 1;
     const settlesOriginal = step.state === 'delivered' && lane.replay !== null;
-    const endsOriginalHead = settlesOriginal && settleOriginal(subscription.live, event);
+    const endsOriginalHead = settlesOriginal && subscription.live.settleOriginal(event);
     if (inSubjectOrder) {
       const is = step.state === 'retry' ? 'retrying' : 'in_flight';
       lane.heldSubjects.set(event.subject, { seq: event.seq, is });
@@ -205,8 +204,8 @@ export class LaneDelivery implements Part {
       step,
       onRecorded: () => {
         if (step.state === 'retry') lane.nextDueAt = Math.min(lane.nextDueAt, step.dueAt);
-        else if (inSubjectOrder) void this.release(subscription, lane, event.subject);
-        if (endsOriginalHead) void this.release(subscription, subscription.live, event.subject);
+        else if (inSubjectOrder) void this.releases.release(subscription, lane, event.subject);
+        if (endsOriginalHead) void this.releases.release(subscription, subscription.live, event.subject);
         if (byHand !== undefined) subscription.askedByHand.get(keyOf(lane.laneNo, event.seq))?.('done');
       },
     });
@@ -239,15 +238,7 @@ export class LaneDelivery implements Part {
           ? null
           : { code: judgement.reason.code, since: new Date(judgement.reason.since).toISOString() },
     };
-    const report = cloudEventOf({
-      id: newId('evt'),
-      source: '/webhook-dispatcher',
-      type: 'subscription.status_judged',
-      subject: subscriptionId,
-      time: new Date(now),
-      data,
-    });
-    this.recorder.addReport({ subscription, record: structuredRecord(topics.report.name, report) });
+    this.recorder.addReport({ subscription, record: reportOf('subscription.status_judged', data, now) });
     this.options.log.info(
       { subscriptionId, status: judgement.judged, reason: data.reason?.code },
       'subscription.judged',
@@ -271,51 +262,6 @@ export class LaneDelivery implements Part {
           step: { state: 'blocked', attempts: 0, counted: 0 },
         });
       }
-    }
-  }
-
-  /** Until it is known what comes next of the subject, it stays held: a later one must not go first. */
-  private async release(
-    subscription: SubscriptionLanes,
-    lane: Lane,
-    subject: string,
-    again = false,
-  ): Promise<void> {
-    const { sql, leases, log } = this.options;
-    const { shard } = subscription;
-    // What is blocked behind the live lane waits for that.
-    if (lane.behindLive.has(subject)) {
-      lane.heldSubjects.delete(subject);
-      return this.pump(subscription);
-    }
-    const epoch = leases.epochOf(shard);
-    try {
-      const next =
-        epoch === undefined
-          ? undefined
-          : await releaseSubject(sql, lane, subject, { shard, owner: leases.owner, epoch }, again);
-      if (typeof next === 'number') {
-        lane.heldSubjects.set(subject, { seq: next, is: 'retrying' });
-        lane.nextDueAt = this.now();
-      }
-      if (next === null) {
-        lane.heldSubjects.delete(subject);
-        if (lane === subscription.live) this.releaseBehindLive(subscription, subject);
-      }
-      if (next !== undefined) return this.pump(subscription);
-    } catch (error) {
-      log.warn({ err: error }, 'lane.release_failed');
-    }
-    await delay(AGAIN_MS);
-    if (!subscription.dropped) await this.release(subscription, lane, subject, true);
-  }
-
-  private releaseBehindLive(subscription: SubscriptionLanes, subject: string): void {
-    for (const replay of subscription.replays.values()) {
-      const hasHeadOfItsOwn = replay.heldSubjects.has(subject);
-      if (!replay.behindLive.delete(subject) || hasHeadOfItsOwn) continue;
-      replay.heldSubjects.set(subject, { seq: 0, is: 'in_flight' });
-      void this.release(subscription, replay, subject);
     }
   }
 
@@ -400,18 +346,4 @@ export class LaneDelivery implements Part {
     for (const subscription of this.stalled) this.pump(subscription);
     this.stalled.clear();
   }
-}
-
-/**
- * A success in a replay settles the original: it is not sent again from the live lane, and its failure is no news. Answers
- * whether others of its subject waited behind its next attempt; until that is recorded, nothing more is blocked behind it.
- */
-function settleOriginal(live: Lane, { seq, subject }: LogEvent): boolean {
-  if (live.busy.has(seq)) live.settledElsewhere.add(seq);
-  const index = live.retries.findIndex(({ event }) => event.seq === seq);
-  if (index !== -1) live.retries.splice(index, 1);
-  const head = live.heldSubjects.get(subject);
-  if (head?.is !== 'retrying' || head.seq !== seq) return false;
-  live.heldSubjects.set(subject, { seq, is: 'in_flight' });
-  return true;
 }

@@ -284,6 +284,20 @@ export class Lane {
     return this.firstJob(event);
   }
 
+  /**
+   * A replay has delivered it: it is not sent again from here, and its failure is no news. Answers whether others of its
+   * subject waited behind its next attempt; until that is recorded, nothing more is blocked behind it.
+   */
+  settleOriginal({ seq, subject }: LogEvent): boolean {
+    if (this.busy.has(seq)) this.settledElsewhere.add(seq);
+    const index = this.retries.findIndex(({ event }) => event.seq === seq);
+    if (index !== -1) this.retries.splice(index, 1);
+    const head = this.heldSubjects.get(subject);
+    if (head?.is !== 'retrying' || head.seq !== seq) return false;
+    this.heldSubjects.set(subject, { seq, is: 'in_flight' });
+    return true;
+  }
+
   /** A fresh delivery is being recorded: the cursor moves on over all that is settled without a gap. */
   settle(seq: number): void {
     if (this.ahead.delete(seq)) {

@@ -1,19 +1,12 @@
-import { topics, type DeliveryCounts, type SubscriptionReportData } from '@assistance/types';
-import {
-  cloudEventOf,
-  newId,
-  PollLoop,
-  structuredRecord,
-  type Logger,
-  type Part,
-  type Sql,
-} from '@assistance/service-kit';
+import type { DeliveryCounts, SubscriptionReportData } from '@assistance/types';
+import { PollLoop, type Logger, type Part, type Sql } from '@assistance/service-kit';
 import type { LaneOwner } from './lane-owner.ts';
 import { seqOf } from '../log/event-log.ts';
 import { logFloor } from '../log/log-floor.ts';
 import type { Lane } from './lane.ts';
 import type { OutcomeRecorder } from './record-outcomes.ts';
 import { countReplay } from './read-lane.ts';
+import { reportOf } from './report-of.ts';
 import type { SubscriptionLanes } from './subscription-lanes.ts';
 
 const EVERY_MS = 1_000;
@@ -56,21 +49,16 @@ export function createReplayProgress(options: {
       completedAt: completed ? now.toISOString() : null,
       progress,
     };
-    const report = cloudEventOf({
-      id: newId('evt'),
-      source: '/webhook-dispatcher',
-      type: 'subscription.replay_progressed',
-      subject: subscription.subscriptionId,
-      time: now,
-      data,
-    });
     recorder.addChange({
       subscription,
       lane,
       state: completed ? 'completed' : null,
       matched: progress.matched,
     });
-    recorder.addReport({ subscription, record: structuredRecord(topics.report.name, report) });
+    recorder.addReport({
+      subscription,
+      record: reportOf('subscription.replay_progressed', data, now.getTime()),
+    });
     if (completed) subscription.replays.delete(lane.laneNo);
   }
 }
