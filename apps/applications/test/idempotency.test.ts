@@ -95,6 +95,8 @@ describe('409 idempotency_key_reused', () => {
     ['another applicant', { applicantRef: 'ref-2' }],
     ['other answers', { answers: { a: 2 } }],
     ['no answers', { answers: undefined }],
+    ['another channel', { channel: 'mobile' }],
+    ['another declaration', { declarationId: 'decl-2' }],
     ['a program that is closed', { programCode: 'TEST-CLOSED' }],
     ['answers that do not fit the program', { programCode: 'TEST-SCHEMA' }],
   ])('for the same key with %s', async (_what, changes) => {

@@ -16,12 +16,20 @@ afterAll(() => service.stop());
 const historyOf = async (applicationId: string, caller = client, headers = {}) =>
   (await get(caller, `applications/${applicationId}/history`, headers)).body;
 
+async function databaseTime(): Promise<string> {
+  const [row] = await service.prisma.$queryRaw<{ now: Date }[]>`select clock_timestamp() as now`;
+  return row!.now.toISOString();
+}
+
 const inShort = (history: any) => history.data.map((each: any) => [each.status, each.reason?.code ?? null]);
 
 test('shows each status with its time and its reason, oldest first', async () => {
   const applicationId = await submitted(client, { programCode: 'TEST-PENDING' });
+  const afterSubmission = await databaseTime();
   await service.decideOnce();
+  const afterDecision = await databaseTime();
   await service.takeCaseMessages([opened(applicationId), determined(applicationId, 'awarded')]);
+  const afterAward = await databaseTime();
   const history = await historyOf(applicationId);
   expect(applicationHistory.strict().parse(history)).toBeDefined();
   expect(inShort(history)).toEqual([
@@ -30,8 +38,13 @@ test('shows each status with its time and its reason, oldest first', async () =>
     ['eligible', 'requirements_met'],
     ['awarded', 'case_determined'],
   ]);
-  const times = history.data.map((each: any) => each.at);
-  expect(times).toEqual([...times].sort());
+  const [submittedAt, validatingAt, eligibleAt, awardedAt] = history.data.map((each: any) => each.at);
+  expect(submittedAt).toBe((await get(client, `applications/${applicationId}`)).body.submittedAt);
+  const moments = [
+    ...[submittedAt, afterSubmission, validatingAt, eligibleAt],
+    ...[afterDecision, awardedAt, afterAward],
+  ];
+  expect(moments).toEqual([...moments].sort());
 });
 
 test('names the rule that was not met, with its source, in the language of the caller', async () => {

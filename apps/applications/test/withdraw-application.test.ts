@@ -18,8 +18,8 @@ afterAll(() => service.stop());
 const withdraw = (caller: Got, applicationId: string, headers: Record<string, string> = {}) =>
   post(caller, `applications/${applicationId}/withdraw`, { headers });
 
-async function decided(programCode: string): Promise<string> {
-  const applicationId = await submitted(client, { programCode });
+async function decided(programCode: string, answers?: Record<string, unknown>): Promise<string> {
+  const applicationId = await submitted(client, { programCode, answers });
   await service.decideOnce();
   return applicationId;
 }
@@ -177,6 +177,17 @@ describe('422', () => {
     const { status, body } = await withdraw(client, applicationId);
     expect({ status, code: body.code }).toEqual({ status: 422, code: 'withdrawal_not_permitted' });
     expect(body.message).toContain('submitted, validating, or eligible');
+  });
+
+  test('withdrawal_not_permitted when it is eligible and the program permits it only before', async () => {
+    const applicationId = await decided('VITAL-RECORDS', {
+      ...{ recordType: 'birth', relationship: 'self', certifiedCopies: 2 },
+      ...{ identityDocument: 'passport', hasCourtOrder: false },
+    });
+    expect((await get(client, `applications/${applicationId}`)).body.status).toBe('eligible');
+    const { status, body } = await withdraw(client, applicationId);
+    expect({ status, code: body.code }).toEqual({ status: 422, code: 'withdrawal_not_permitted' });
+    expect(body.message).toContain('submitted or validating');
   });
 });
 

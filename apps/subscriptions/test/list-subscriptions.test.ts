@@ -32,13 +32,11 @@ test("is a bare array of the caller's own, newest first, without the deleted one
 });
 
 test('a client of another issuer with the same name is another client', async () => {
-  const { subscriptionId } = await subscribe(api.as('namesake'));
-  await api.prisma.subscription.update({
-    where: { subscriptionId },
-    data: { owner: 'https://other.example#namesake' },
-  });
-  expect((await api.as('namesake')('GET', '/subscriptions')).body).toEqual([]);
-  expect((await api.as('namesake')('GET', `/subscriptions/${subscriptionId}`)).statusCode).toBe(404);
+  const [one, other] = [api.as('namesake'), api.asOfOtherIssuer('namesake')];
+  const { subscriptionId } = await subscribe(one);
+  expect((await other('GET', '/subscriptions')).body).toEqual([]);
+  expect((await other('GET', `/subscriptions/${subscriptionId}`)).statusCode).toBe(404);
+  expect((await one('GET', `/subscriptions/${subscriptionId}`)).statusCode).toBe(200);
 });
 
 test('takes no parameter, so that a misspelt filter does not list everything', async () => {

@@ -20,6 +20,7 @@ import {
   createTestDatabase,
   createTestIssuer,
   type AnswerCheck,
+  type TestIssuer,
 } from '@assistance/test-kit';
 import { createApp } from '../src/app.ts';
 import type { Dependencies, Settings } from '../src/dependencies.ts';
@@ -37,6 +38,8 @@ export interface EventsApi {
   issuer: string;
   /** Calls as a client with the scope that the interface needs; never throws for a status. */
   as(clientId: string, scopes?: string[]): Caller;
+  /** Calls as a client of a second issuer that is trusted as well. */
+  asOfOtherIssuer(clientId: string): Caller;
   /** Calls with whatever headers are given. */
   bare: Caller;
   /** Every answer is checked against the OpenAPI document; a fault fails the call. */
@@ -59,7 +62,7 @@ export async function startEventsApi(
     template: 'subscriptions',
     migrate: (url) => migrate(url, 'prisma/migrations'),
   });
-  const issuer = await createTestIssuer();
+  const [issuer, otherIssuer] = await Promise.all([createTestIssuer(), createTestIssuer()]);
   const prisma = openDatabase({ url: await wayTo(database.url), poolSize: 10 });
   const keyRingConfig = { current: 'k1', keys: { k1: randomBytes(32).toString('base64') } };
   const keyRing = createKeyRing(keyRingConfig);
@@ -77,7 +80,7 @@ export async function startEventsApi(
       ...settings,
     },
     verifier: createTokenVerifier({
-      issuers: [tokenIssuer.parse({ issuer: issuer.issuer })],
+      issuers: [issuer, otherIssuer].map(({ issuer }) => tokenIssuer.parse({ issuer })),
       audience: issuer.audience,
     }),
     metrics: createMetrics('subscriptions'),
@@ -88,6 +91,8 @@ export async function startEventsApi(
   await once(server, 'listening');
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/events/v1`;
   const client = got.extend({ throwHttpErrors: false, retry: { limit: 0 }, followRedirect: false });
+  const callerWith = (from: TestIssuer, clientId: string, scopes: string[]): Caller =>
+    createCaller(client, { url, check }, { authorization: `Bearer ${from.token({ clientId, scopes })}` });
   return {
     url,
     prisma,
@@ -95,8 +100,8 @@ export async function startEventsApi(
     keyRingConfig,
     databaseUrl: database.url,
     issuer: issuer.issuer,
-    as: (clientId, scopes = ['events:manage']) =>
-      createCaller(client, { url, check }, { authorization: `Bearer ${issuer.token({ clientId, scopes })}` }),
+    as: (clientId, scopes = ['events:manage']) => callerWith(issuer, clientId, scopes),
+    asOfOtherIssuer: (clientId) => callerWith(otherIssuer, clientId, ['events:manage']),
     bare: createCaller(client, { url, check }, {}),
     check,
     wakes: () => wakes,
@@ -104,7 +109,7 @@ export async function startEventsApi(
       server.closeAllConnections();
       await new Promise((resolve) => server.close(resolve));
       await prisma.$disconnect();
-      await issuer.close();
+      await Promise.all([issuer.close(), otherIssuer.close()]);
       await database.drop();
     },
   };

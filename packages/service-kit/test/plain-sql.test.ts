@@ -57,11 +57,15 @@ test('a statement is prepared once, and has the settings and deadlines of its co
   const [found] = await sql.$queryRawUnsafe<Record<string, unknown>[]>(
     `select count(*)::int as prepared, sum(generic_plans + custom_plans)::int as runs,
             current_setting('enable_seqscan') as seqscan, current_setting('statement_timeout') as timeout,
+            current_setting('lock_timeout') as "lockTimeout", current_setting('timezone') as zone,
             current_setting('application_name') as name
      from pg_prepared_statements where statement = $1`,
     statement,
   );
-  expect(found).toEqual({ prepared: 1, runs: 3, seqscan: 'off', timeout: '1s', name: 'plain' });
+  expect(found).toEqual({
+    ...{ prepared: 1, runs: 3, seqscan: 'off' },
+    ...{ timeout: '1s', lockTimeout: '200ms', zone: 'UTC', name: 'plain' },
+  });
 });
 
 test('what the data is to blame for is told from what passes', async () => {
@@ -85,5 +89,7 @@ test('a connection that broke, while used or idle, fails what was under way and 
   expect(await sql.$queryRawUnsafe('select 1 as one')).toEqual([{ one: 1 }]);
   await proxy.cut(); // while it is idle
   await proxy.restore();
-  await waitUntil(async () => (await sql.$queryRawUnsafe<unknown[]>('select 1')).length === 1);
+  const connected = `select 1 from pg_stat_activity where application_name = 'plain'`;
+  await waitUntil(async () => (await database.pool.query(connected)).rowCount === 0);
+  expect(await sql.$queryRawUnsafe('select 1 as one')).toEqual([{ one: 1 }]);
 });

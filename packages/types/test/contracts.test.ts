@@ -73,6 +73,8 @@ describe('a submission', () => {
 
   test('counts code points, not UTF-16 units', () => {
     expect(accepts({ ...valid, applicantRef: '𝒳'.repeat(128) })).toBe(true);
+    expect(accepts({ ...valid, applicantRef: '𝒳'.repeat(129) })).toBe(false);
+    expect(accepts({ ...valid, applicantRef: 'e\u0301'.repeat(65) })).toBe(false);
   });
 });
 
