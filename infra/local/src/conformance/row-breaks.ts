@@ -14,7 +14,10 @@ interface RowBreak {
   needsWholeFile?: boolean;
 }
 
-/** Drawn from the rows of subscriptions.md, deliveries.md and sandbox.md with `seededRandom(6)`. */
+/**
+ * The first ten are drawn from the rows of subscriptions.md, deliveries.md and sandbox.md with `seededRandom(6)`, the
+ * others from those of every-interface.md, applications.md and specification.md with `seededRandom(7)`.
+ */
 const drawn: RowBreak[] = [
   {
     sentence: 'An address that is not public is not called, however it is spelt.',
@@ -87,6 +90,76 @@ const drawn: RowBreak[] = [
     find: 'if (known !== undefined) this.remove(known);\n      return true;',
     replace: 'return true;',
     test: 'apps/webhook-dispatcher/test/deliver-events.test.ts › a deleted subscription gets nothing more',
+  },
+  {
+    sentence: 'Also what HTTP itself refuses, also in the gateway.',
+    file: 'packages/service-kit/src/http/http-server.ts',
+    find: 'refuseOnSocket(socket, errorOfParser(error));',
+    replace: 'socket.destroy();',
+    test: 'apps/sandbox/test/gateway.test.ts › what HTTP itself refuses › %s: the error body, and no request to the service',
+  },
+  {
+    sentence: 'Path, method, token, scope, media type, JSON, headers, query, body, then the verb.',
+    file: 'packages/service-kit/src/http/mount-routes.ts',
+    find: 'route.checkHeaders?.(header);\n    const query = readQuery(route, request);',
+    replace: 'const query = readQuery(route, request);\n    route.checkHeaders?.(header);',
+    test: 'packages/service-kit/test/order-of-checks.test.ts › checks come in this order: path, method, token, scope, media type, JSON, headers, query, body, verb',
+  },
+  {
+    sentence: '409: POST /applications, duplicate or stale version.',
+    file: 'apps/applications/src/submit-application.ts',
+    find: `openKey: duplicatePolicy === 'one_open' ? openKeyOf(body) : null`,
+    replace: 'openKey: null',
+    test: 'apps/applications/test/submit-application.test.ts › 409 › duplicate_application for a second open one, named only to the owner of the first',
+  },
+  {
+    sentence: 'What does not permit it is 422 `withdrawal_not_permitted`.',
+    file: 'apps/applications/src/withdraw-application.ts',
+    find: 'permittedFrom.some((from) => from === status)',
+    replace: 'permittedFrom.length > 0',
+    test: 'apps/applications/test/withdraw-application.test.ts › 422 › withdrawal_not_permitted when %s',
+  },
+  {
+    sentence: 'They list only what they submitted.',
+    file: 'apps/applications/src/list-applications.ts',
+    find: 'owner: confinedOwner(visibility, caller)',
+    replace: 'owner: null',
+    test: 'apps/applications/test/list-applications.test.ts › 200 › a partner client sees only what it submitted, whatever it filters',
+  },
+  {
+    sentence: 'An owner is issuer and client id: a namesake of another issuer is another client.',
+    file: 'packages/service-kit/src/auth/token-verifier.ts',
+    find: 'owner: `${config.issuer}#${clientId}`',
+    replace: 'owner: clientId',
+    test: 'apps/subscriptions/test/list-subscriptions.test.ts › a client of another issuer with the same name is another client',
+  },
+  {
+    sentence: 'Without one it is 400 `idempotency_key_required`.',
+    file: 'apps/applications/src/submission/idempotency-key.ts',
+    find: `'idempotency_key_required',`,
+    replace: `'idempotency_key_invalid',`,
+    test: 'apps/applications/test/submit-application.test.ts › 400 › idempotency_key_required without a key, before the faults of the body',
+  },
+  {
+    sentence: 'Lengths are counted in code points.',
+    file: 'packages/types/src/application.ts',
+    find: '.max(128, {',
+    replace: '.refine((text) => text.length <= 128, {',
+    test: 'packages/types/test/contracts.test.ts › a submission › counts code points, not UTF-16 units',
+  },
+  {
+    sentence: 'The same key with another body is 409 `idempotency_key_reused`.',
+    file: 'apps/applications/src/submission/fingerprint.ts',
+    find: '([, value]) => value !== null',
+    replace: `([name, value]) => name !== 'channel' && value !== null`,
+    test: 'apps/applications/test/idempotency.test.ts › 409 idempotency_key_reused › for the same key with %s',
+  },
+  {
+    sentence: 'History is oldest first, each status with when and why.',
+    file: 'apps/applications/src/read-history.ts',
+    find: 'at: at.toISOString(),',
+    replace: 'at: new Date().toISOString(),',
+    test: 'apps/applications/test/read-history.test.ts › shows each status with its time and its reason, oldest first',
   },
 ];
 
