@@ -4,6 +4,8 @@ import { makeDayPartitions } from './day-partitions.ts';
 import { readEvent, type IncomingEvent } from './read-event.ts';
 
 const BATCH = { events: 500, bytes: 800_000, delayMs: 5 };
+/** After a statement with so many events there are more to come, and waiting for them saves the next ones. */
+const BUSY_EVENTS = 8;
 
 interface Contribution {
   events: IncomingEvent[];
@@ -12,8 +14,8 @@ interface Contribution {
 }
 
 /**
- * Takes events from all partitions together into the log: up to 500 records, 800 KB or 5 ms to one statement. Each
- * `receive` resolves when its records are committed, so that its offset may be. At least once: the log knows repeats.
+ * Takes events from all partitions together into the log: up to 500 records, 800 KB or 5 ms to one statement; while few
+ * come, at once. Each `receive` resolves when its records are committed, so that its offset may be. At least once: the log knows repeats.
  */
 export class EventIntake {
   private readonly sql: Sql;
@@ -21,6 +23,7 @@ export class EventIntake {
   private queue: Contribution[] = [];
   private timer: NodeJS.Timeout | undefined;
   private flushing = false;
+  private lastCount = 0;
 
   constructor(options: { sql: Sql; onAppended: () => void }) {
     this.sql = options.sql;
@@ -34,10 +37,11 @@ export class EventIntake {
       this.queue.push({ events, resolve, reject });
       if (this.isFull()) void this.flush();
       else {
+        const delayMs = this.lastCount < BUSY_EVENTS ? 0 : BATCH.delayMs;
         this.timer ??= setTimeout(() => {
           this.timer = undefined;
           void this.flush();
-        }, BATCH.delayMs);
+        }, delayMs);
       }
     });
   }
@@ -68,6 +72,7 @@ export class EventIntake {
   private async append(batch: Contribution[]): Promise<void> {
     try {
       const events = batch.flatMap((contribution) => contribution.events);
+      this.lastCount = events.length;
       if ((await this.appendWithPartitions(events)) > 0) this.onAppended();
       for (const { resolve } of batch) resolve();
     } catch (error) {
