@@ -60,6 +60,7 @@ const relay = new OutboxRelay({ sql: hotPath, publisher, metrics, log });
 const deciding = new PollLoop({
   name: 'deciding',
   intervalMs: 500,
+  restMs: 10,
   log,
   turn: () =>
     decideDue({

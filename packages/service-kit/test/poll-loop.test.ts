@@ -6,8 +6,12 @@ const log = createLogger({ service: 'test', level: 'silent' });
 let loop: PollLoop | undefined;
 afterEach(() => loop?.stop());
 
-const start = (turn: (signal: AbortSignal) => Promise<boolean>, intervalMs = 60_000): PollLoop => {
-  loop = new PollLoop({ name: 'test', intervalMs, log, turn });
+const start = (
+  turn: (signal: AbortSignal) => Promise<boolean>,
+  intervalMs = 60_000,
+  restMs?: number,
+): PollLoop => {
+  loop = new PollLoop({ name: 'test', intervalMs, log, turn, ...(restMs !== undefined && { restMs }) });
   loop.start();
   return loop;
 };
@@ -46,6 +50,31 @@ describe('a wake-up', () => {
     await waitUntil(() => turns === 2);
     await new Promise(setImmediate);
     expect(turns).toBe(2);
+  });
+
+  test('during a turn is followed only after the rest, which gathers what comes meanwhile', async () => {
+    const turns: number[] = [];
+    const first = gate();
+    start(() => (turns.push(performance.now()) === 1 ? first.promise : Promise.resolve(false)), 60_000, 50);
+    await waitUntil(() => turns.length === 1);
+    loop?.wake();
+    first.resolve(false);
+    const endedAt = performance.now();
+    await new Promise(setImmediate);
+    for (let i = 0; i < 10; i++) loop?.wake();
+    await waitUntil(() => turns.length === 2);
+    expect(turns[1]! - endedAt).toBeGreaterThanOrEqual(45);
+    await new Promise(setImmediate);
+    expect(turns).toHaveLength(2);
+  });
+
+  test('ends no rest, but a stop does', async () => {
+    const turn = gate();
+    start(() => turn.promise, 60_000, 60_000);
+    loop?.wake();
+    turn.resolve(false);
+    await new Promise(setImmediate);
+    await loop?.stop();
   });
 });
 

@@ -11,6 +11,7 @@ export const OUTBOX_SHARDS = 16;
 const ROWS_PER_SHARD = 100;
 const BYTES_PER_TURN = 800_000;
 const POLL_MS = 200;
+const REST_MS = 10;
 /** How long a stop waits for Kafka to acknowledge what is under way. It may be away; the rows are still there. */
 const STOP_WAIT_MS = 3_000;
 
@@ -50,6 +51,7 @@ export class OutboxRelay implements Part {
     this.loop = new PollLoop({
       name: this.name,
       intervalMs: POLL_MS,
+      restMs: REST_MS,
       log: options.log,
       turn: () => this.turn(),
     });

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from './logger.ts';
 
 export interface PollLoopOptions {
@@ -6,6 +7,11 @@ export interface PollLoopOptions {
   turn: (signal: AbortSignal) => Promise<boolean>;
   /** How long to wait when there was nothing to do and nobody woke the loop. */
   intervalMs: number;
+  /**
+   * How long to wait when somebody woke the loop while its turn was under way: it is busy then, and what comes meanwhile
+   * is done in one turn. 0 by default.
+   */
+  restMs?: number;
   log: Logger;
 }
 
@@ -49,7 +55,9 @@ export class PollLoop {
     while (!signal.aborted) {
       this.woken = false;
       const delayMs = await this.takeTurn(signal);
-      if (delayMs > 0 && !this.woken && !signal.aborted) await this.sleep(delayMs);
+      if (delayMs === 0 || signal.aborted) continue;
+      if (this.woken) await this.rest(signal);
+      else await this.sleep(delayMs);
     }
   }
 
@@ -66,6 +74,11 @@ export class PollLoop {
       log.warn({ loop: name, failuresInARow: this.failuresInARow, delayMs, err: error }, 'loop.failed');
       return delayMs;
     }
+  }
+
+  private async rest(signal: AbortSignal): Promise<void> {
+    const { restMs = 0 } = this.options;
+    if (restMs > 0) await delay(restMs, undefined, { signal }).catch(() => undefined);
   }
 
   private sleep(delayMs: number): Promise<void> {
