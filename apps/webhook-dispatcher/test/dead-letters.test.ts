@@ -31,6 +31,17 @@ const broken = (n: number) => ({
   headers: { 'content-type': 'application/json', trace: `t${n}` },
 });
 
+/** A record as it lies in the dead-letter topic. */
+const letterOf = <R extends { topic: string; headers: Record<string, string> }>(record: R): R => ({
+  ...record,
+  topic: deadLetterTopic,
+  headers: {
+    ...record.headers,
+    ...{ 'dlq-topic': record.topic, 'dlq-partition': '0', 'dlq-offset': '1' },
+    'dlq-at': new Date().toISOString(),
+  },
+});
+
 test('dead letters are listed without their content, and put back as they were, each once', async () => {
   const dispatcher = await startDispatcher(surroundings);
   await surroundings.publisher.publish([broken(1), broken(2), { ...broken(3), key: null }]);
@@ -72,16 +83,7 @@ test('dead letters are listed without their content, and put back as they were, 
 
 test('killed while it puts them back, it loses none, and goes on with those that are not done', async () => {
   const before = (await recordsOf(deadLetterTopic)).length;
-  const headers = {
-    'dlq-topic': source,
-    'dlq-partition': '0',
-    'dlq-offset': '1',
-    'dlq-at': new Date().toISOString(),
-  };
-  const letters = Array.from({ length: 2_000 }, (_, i) => broken(1_000 + i)).map((record) => ({
-    ...{ ...record, topic: deadLetterTopic },
-    headers: { ...record.headers, ...headers },
-  }));
+  const letters = Array.from({ length: 2_000 }, (_, i) => letterOf(broken(1_000 + i)));
   await surroundings.publisher.publish(letters);
   const notes = async () => (await recordsOf(deadLetterTopic)).length - before - letters.length;
   const doomed = spawn(process.execPath, nodeArguments('dead-letters', 'replay', 'all'), {
@@ -101,4 +103,16 @@ test('killed while it puts them back, it loses none, and goes on with those that
   expect(new Set(again.map(({ headers: { trace } }) => trace)).size).toBe(letters.length);
   // What was put back and not yet noted comes twice.
   expect(again.length).toBeLessThanOrEqual(letters.length + 100);
+}, 90_000);
+
+test('none is put back where the service does not read, nor noted when its topic does not take it', async () => {
+  const inTotal = async () => (await run('list')).lines.at(-1);
+  const [count, putBack] = (await inTotal())!.match(/\d+/g)!.map(Number);
+  await surroundings.publisher.publish([letterOf({ ...broken(1), topic: topics.cases.name })]);
+  expect((await run('replay', 'all')).lines).toEqual(['0 dead letters put back.']);
+
+  const tooLarge = letterOf({ ...broken(2), value: Buffer.alloc(1_500_000) });
+  await surroundings.publisher.publish([tooLarge]);
+  expect((await run('replay', 'all')).code).toBe(1);
+  expect(await inTotal()).toBe(`${count! + 2} dead letters, ${putBack} of them put back.`);
 }, 90_000);

@@ -22,8 +22,9 @@ beforeAll(async () => {
     await sql.$queryRawUnsafe(`select make_day((now() at time zone 'UTC')::date - ${back})::text`);
   await sql.$executeRawUnsafe(
     `insert into event (seq, type, event_key, webhook_id, subject, event_time, arrived_at, body)
-     select seq_of(now()) + n, case when n > ${OTHERS} then 'rare' else 'frequent' end, gen_random_uuid(), n::text,
-            n::text, now(), now(), 'x' from generate_series(1, ${OTHERS + RARE}) n`,
+     select seq_of(now()) + n,
+            case when n > ${OTHERS} then 'rare' when n % 2 = 0 then 'frequent' else 'usual' end,
+            gen_random_uuid(), n::text, n::text, now(), now(), 'x' from generate_series(1, ${OTHERS + RARE}) n`,
   );
   await sql.$executeRawUnsafe(`insert into span (lane_no, type, from_seq) values (1, 'rare', 0)`);
 });
