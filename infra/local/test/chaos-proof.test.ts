@@ -3,6 +3,7 @@ import type { DisturbanceLine, ReceptionLine } from '../src/chaos/ledger/ledger-
 import { expectedEvents } from '../src/chaos/proof/expected-events.ts';
 import { explainDuplicates } from '../src/chaos/proof/explain-duplicates.ts';
 import { proveApplications } from '../src/chaos/proof/prove-applications.ts';
+import { auditClaim } from '../src/chaos/proof/prove-audit.ts';
 import { proveDeliveries } from '../src/chaos/proof/prove-deliveries.ts';
 import { proveReplays, type ListedReplay } from '../src/chaos/proof/prove-replays.ts';
 import type { Submission } from '../src/chaos/proof/read-ledger.ts';
@@ -70,6 +71,17 @@ test.each([
   const claims = proveApplications(new Map([['key', made]]), found).filter(({ holds }) => !holds);
   expect(claims).toHaveLength(broken.length);
   for (const [index, words] of broken.entries()) expect(claims[index]!.claim).toContain(words);
+});
+
+test.each([
+  ['holds when all rows of all applications are sealed', 0, 40, 0, true],
+  ['breaks when the command ends with 1', 1, 40, 0, false],
+  ['breaks when rows wait for their seal', 0, 38, 2, false],
+  ['breaks when there are fewer rows than applications', 0, 9, 0, false],
+])('the proof of the audit %s', (_claim, code, rows, unsealed, holds) => {
+  const said = `${rows} rows hold, the last of them with the seal 40:0f.\n${unsealed} rows wait for their seal, the oldest for 0.0 s.\n`;
+  expect(auditClaim({ code, output: said }, 10).holds).toBe(holds);
+  expect(auditClaim({ code, output: 'It could not be asked.' }, 10).holds).toBe(false);
 });
 
 test('an accepted application makes the events of its program expected, an unacknowledged event is not', () => {

@@ -1,27 +1,33 @@
-import { waitUntil } from '@assistance/test-kit';
+import { fileURLToPath } from 'node:url';
+import { runCommand, waitUntil } from '@assistance/test-kit';
 import { topics } from '@assistance/types';
 import type { PrismaClient } from '../../src/generated/prisma/client.ts';
 import type { Surroundings } from '../support/run-service.ts';
 import type { Submitted } from './submit-under-kills.ts';
 
+const folder = fileURLToPath(new URL('../..', import.meta.url));
 /** Longer than the leases and claims of the dead last. */
 const SETTLED_WITHIN_MS = 60_000;
 
-/** What does not hold of a round, in words; nothing when all of it holds. */
+/** What does not hold of a round, in words, nothing when all of it holds; and how many rows of the audit were verified. */
 export async function faultsOfRound(
-  { kafka, topicPrefix }: Surroundings,
+  { database, kafka, topicPrefix }: Surroundings,
   prisma: PrismaClient,
   submitted: Submitted[],
-): Promise<string[]> {
+): Promise<{ faults: string[]; auditRows: number }> {
   const faults: string[] = [];
   const expectNone = (what: string, found: string[]): void => {
     if (found.length > 0) faults.push(`${what}: ${found.length}, ${found.slice(0, 3).join('; ')}`);
   };
   const undecided = () =>
     prisma.application.count({ where: { status: { in: ['submitted', 'validating'] } } });
-  const settled = async () => (await undecided()) === 0 && (await prisma.outbox.count()) === 0;
+  const unsealed = async () => (await prisma.audit.count()) - (await prisma.auditSeal.count());
+  const settled = async () =>
+    (await undecided()) === 0 && (await prisma.outbox.count()) === 0 && (await unsealed()) === 0;
   await waitUntil(settled, { timeoutMs: SETTLED_WITHIN_MS, intervalMs: 200 }).catch(async () =>
-    faults.push(`stuck: ${await undecided()} undecided, ${await prisma.outbox.count()} not told`),
+    faults.push(
+      `stuck: ${await undecided()} undecided, ${await prisma.outbox.count()} not told, ${await unsealed()} not sealed`,
+    ),
   );
 
   const rows = await prisma.application.findMany({ omit: { answers: true } });
@@ -51,6 +57,15 @@ export async function faultsOfRound(
       .map(({ applicationId, action }) => `${applicationId} ${action}`),
   );
 
+  const audit = await runCommand({
+    folder,
+    command: ['verify-audit'],
+    environment: { DATABASE_URL: database.url },
+  });
+  const auditRows = await prisma.audit.count();
+  if (audit.code !== 0 || !audit.output.startsWith(`${auditRows} rows hold,`))
+    faults.push(`the audit of ${auditRows} rows: ${audit.output}`);
+
   const told = await decisionsOnTopic();
   const expected = rows.map(({ applicationId, status }) => `${applicationId} ${status}`);
   const wanted = new Set(expected);
@@ -66,7 +81,7 @@ export async function faultsOfRound(
     'told as two events',
     [...told].filter(([, ids]) => ids.size > 1).map(([each]) => each),
   );
-  return faults;
+  return { faults, auditRows };
 
   /** The ids of the events for each application and decision. */
   async function decisionsOnTopic(): Promise<Map<string, Set<string>>> {

@@ -24,6 +24,8 @@ interface RoundLine {
   hits: number;
   keys: number;
   unanswered: number;
+  /** Whose chain `verify-audit` found whole. */
+  auditRows: number;
   seconds: number;
 }
 
@@ -38,14 +40,14 @@ for (let done = 0, round = 0; done < kills; done += KILLS_A_ROUND, round++) {
   if (size === KILLS_A_ROUND) keep(line);
   held.push(line);
   console.log(
-    `${done + size}/${kills} kills, ${line.instances} instances, ${line.hits} hits, ${line.keys} keys, ${line.seconds} s`,
+    `${done + size}/${kills} kills, ${line.instances} instances, ${line.hits} hits, ${line.keys} keys, ${line.auditRows} rows of the audit, ${line.seconds} s`,
   );
 }
 const sum = (of: 'kills' | 'hits' | 'keys' | 'unanswered'): number =>
   held.reduce((total, line) => total + line[of], 0);
 console.log(
   `All of it holds: ${sum('kills')} kills, ${sum('hits')} of them with requests in flight; ${sum('keys')} keys and as ` +
-    `many applications, decided and told; ${sum('unanswered')} requests sent again.`,
+    `many applications, decided and told, their audit whole; ${sum('unanswered')} requests sent again.`,
 );
 
 async function runRound(round: number, killsOfRound: number): Promise<RoundLine> {
@@ -73,12 +75,12 @@ async function runRound(round: number, killsOfRound: number): Promise<RoundLine>
       instances[victim] = await start();
     }
     await load.finish();
-    const faults = await faultsOfRound(surroundings, prisma, load.submitted);
+    const { faults, auditRows } = await faultsOfRound(surroundings, prisma, load.submitted);
     if (faults.length > 0) throw new Error(`Round ${round} of seed ${seed}:\n${faults.join('\n')}`);
     return {
       at: new Date().toISOString(),
       ...{ seed, round, hits, instances: instances.length, kills: killsOfRound },
-      ...{ keys: load.submitted.length, unanswered: load.unanswered() },
+      ...{ keys: load.submitted.length, unanswered: load.unanswered(), auditRows },
       seconds: Math.round((performance.now() - startedAt) / 100) / 10,
     };
   } finally {

@@ -6,6 +6,7 @@ import { none, type Claim } from './claim.ts';
 import { expectedEvents } from './expected-events.ts';
 import { explainDuplicates, type Duplicates } from './explain-duplicates.ts';
 import { listApplications, proveApplications } from './prove-applications.ts';
+import { proveAudit } from './prove-audit.ts';
 import { proveBooks, proveLeftovers } from './prove-books.ts';
 import { proveDeliveries } from './prove-deliveries.ts';
 import { listReplays, proveReplays } from './prove-replays.ts';
@@ -65,6 +66,7 @@ export async function prove(options: {
     none('duplicates only from what was in flight', duplicates.unexplained, `${duplicates.total} duplicates`),
     ...(await proveBooks({ platform, run, caller, expectedCounts: Object.fromEntries(counts) })),
     ...(await proveLeftovers(platform, topicPrefix)),
+    await proveAudit(platform.databases['applications']!, listed.length),
   ];
   return { claims, ledger, duplicates };
 }
