@@ -41,7 +41,8 @@ export const operations = {
     description: 'As a filter an unknown identifier finds an empty page.',
     parameters: {
       subscriptionId: 'Only deliveries of this subscription.',
-      status: 'Only deliveries in this status.',
+      status:
+        'Only deliveries in this status. What has expired is counted in the reconciliation and no longer listed.',
       eventType: 'Only deliveries of events of this type.',
       eventId: 'Only deliveries of this event.',
       replayId: 'Only deliveries of this replay.',
@@ -72,10 +73,11 @@ export const operations = {
     id: 'getReconciliation',
     tag: 'Subscriptions',
     summary: 'Count what became of the events that matched a subscription',
-    description: 'By the arrival of the event. Replays and tests are not counted.',
+    description:
+      'By the arrival of the event. Replays and tests are not counted. What was not delivered within the days that are kept is counted as `expired`.',
     parameters: {
       subscriptionId,
-      since: 'The beginning of the stretch; by default as far back as the log goes.',
+      since: 'The beginning of the stretch; by default as far back as counts are kept, 400 days.',
       until: 'The end of the stretch, not included; by default now.',
     },
     answers: {

@@ -8,6 +8,7 @@ import type { PrismaClient } from '../src/generated/prisma/client.ts';
 import { seqOf } from '../src/log/event-log.ts';
 import { openDatabase } from '../src/open-database.ts';
 import { dropDays } from '../src/retention/drop-days.ts';
+import { expiresAt } from '../src/retention/expires-at.ts';
 import { DAY_MS, dayOf, noonOf, putOldEvents, tablesOfDay } from './old-days.ts';
 
 const log = createLogger({ service: 'test', level: 'silent' });
@@ -131,8 +132,10 @@ test('a day is kept until all of it is older than the kept days', async () => {
   expect(await tablesOfDay(prisma, 8)).toEqual([]);
   expect(await tablesOfDay(prisma, 7)).toHaveLength(4);
   expect(await prisma.event.count()).toBe(1);
-  const now = new Date(Date.now() + DAY_MS);
-  expect(await dropDays({ databaseUrl: database.url, retentionDays: 7, log, now })).toBe(4);
+  const end = expiresAt(noonOf(7), 7);
+  const turnAt = (now: Date) => dropDays({ databaseUrl: database.url, retentionDays: 7, log, now });
+  expect(await turnAt(new Date(end.getTime() - 1))).toBe(0);
+  expect(await turnAt(end)).toBe(4);
   expect(await prisma.event.count()).toBe(0);
 });
 

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { reconciliation } from '@assistance/types';
+import { eventFeed, explanation, reconciliation, type DeliveryCounts } from '@assistance/types';
 import { createLogger, newId } from '@assistance/service-kit';
 import { createReceiver, waitUntil } from '@assistance/test-kit';
 import { dropDays } from '../src/retention/drop-days.ts';
@@ -26,8 +26,45 @@ const keep = (retentionDays: number): Promise<number> =>
 const createdAt = noonOf(29).toISOString();
 const longAgo = { createdAt, eventTypes: [{ type: 'document.available' as const, addedAt: createdAt }] };
 
-const idsOf = (received: { body: string }[]): string[] =>
-  received.map(({ body }) => (JSON.parse(body) as { id: string }).id).sort();
+const idsReceived = (received: { body: string }[]): string[] =>
+  idsOf(received.map(({ body }) => JSON.parse(body) as { id: string }));
+const idsOf = (events: { id: string }[]): string[] => events.map(({ id }) => id).sort();
+
+test('what has expired is counted and explained, and is no longer there one by one', async () => {
+  const expired = await putOldEvents(surroundings.prisma, 28, 3);
+  const { record, change } = await surroundings.subscribe({
+    callbackUrl: 'http://127.0.0.1:9/',
+    status: 'paused',
+    ...longAgo,
+  });
+  const { subscriptionId } = record;
+  await log.waitForVersion(subscriptionId, 1);
+  const { data } = await log.list(`subscriptionId=${subscriptionId}&status=pending`);
+  expect(data.map(({ eventId }) => eventId).sort()).toEqual(idsOf(expired));
+  const counts = () => log.read(reconciliation, `/subscriptions/${subscriptionId}/reconciliation`);
+  expect(await counts()).toMatchObject({ matched: 3, pending: 3, expired: 0 });
+
+  expect(await keep(26)).toBe(4);
+
+  expect(await counts()).toMatchObject({ matched: 3, pending: 0, expired: 3 });
+  for (const { id: eventId } of expired) {
+    const explained = await log.read(
+      explanation,
+      `/explain?subscriptionId=${subscriptionId}&eventId=${eventId}`,
+    );
+    expect(explained).toMatchObject({ verdict: 'event_expired', deliveryId: null });
+    expect(explained.message).toContain(noonOf(28).toISOString());
+  }
+  for (const query of ['', '&status=expired', '&status=pending', `&eventId=${expired[0]!.id}`]) {
+    expect((await log.list(`subscriptionId=${subscriptionId}${query}`)).data).toEqual([]);
+  }
+  for (const { deliveryId } of data) {
+    expect((await log.call(`/deliveries/${deliveryId}`)).status).toBe(404);
+    expect((await log.call(`/deliveries/${deliveryId}/retry`, { method: 'POST' })).status).toBe(404);
+  }
+  expect((await log.read(eventFeed, `/subscriptions/${subscriptionId}/events`)).data).toEqual([]);
+  await change({ status: 'deleted' });
+});
 
 test('a paused lane with a backlog of which days have expired goes on with what is kept', async () => {
   const receiver = await createReceiver();
@@ -53,8 +90,8 @@ test('a paused lane with a backlog of which days have expired goes on with what 
   await log.deliveriesWith(`subscriptionId=${subscriptionId}&status=delivered`, 100);
   const [fresh] = await surroundings.publishEvents(1);
   await log.deliveriesWith(`eventId=${fresh}&subscriptionId=${subscriptionId}&status=delivered`, 1);
-  expect(idsOf(receiver.received)).toEqual([...kept.map(({ id }) => id), fresh].sort());
-  const path = `/subscriptions/${subscriptionId}/reconciliation?since=${createdAt}`;
+  expect(idsReceived(receiver.received)).toEqual([...idsOf(kept), fresh].sort());
+  const path = `/subscriptions/${subscriptionId}/reconciliation`;
   expect(await log.read(reconciliation, path)).toMatchObject({
     matched: 201,
     delivered: 101,
@@ -83,7 +120,7 @@ test('what is kept and blocked behind an expired delivery of its subject is sent
   });
   const ofSubject = (): string[] => {
     const ids = [head!, ...behind].map(({ id }) => id);
-    return idsOf(receiver.received).filter((id) => ids.includes(id));
+    return idsReceived(receiver.received).filter((id) => ids.includes(id));
   };
   expect(ofSubject()).toEqual([head!.id]);
 
@@ -92,13 +129,13 @@ test('what is kept and blocked behind an expired delivery of its subject is sent
   for (const { id } of behind) {
     await log.deliveriesWith(`subscriptionId=${subscriptionId}&eventId=${id}&status=delivered`, 1);
   }
-  expect(ofSubject()).toEqual([head!, ...behind].map(({ id }) => id).sort());
+  expect(ofSubject()).toEqual(idsOf([head!, ...behind]));
   await receiver.close();
 }, 60_000);
 
-test('a replay of which days have expired sends the rest, counts them as expired, and completes', async () => {
+test('a replay of which days have expired counts them as expired at once, sends the rest, and completes', async () => {
   const receiver = await createReceiver();
-  const expired = await putOldEvents(surroundings.prisma, 6, 10);
+  const old = await putOldEvents(surroundings.prisma, 6, 10);
   const kept = await putOldEvents(surroundings.prisma, 4, 10);
   const { record, change } = await surroundings.subscribe({ callbackUrl: receiver.url, status: 'paused' });
   const { subscriptionId } = record;
@@ -111,22 +148,29 @@ test('a replay of which days have expired sends the rest, counts them as expired
   const matched = await waitUntil(
     async () => (await surroundings.prisma.lane.findUnique({ where: { replayId } }))?.matched,
   );
+  const { laneNo } = await surroundings.prisma.lane.update({ where: { replayId }, data: { delivered: 4 } });
+  const delivered = { laneNo, attempts: 1, attemptedAt: new Date(), durationMs: 3, responseStatus: 204 };
+  await surroundings.prisma.delivery.createMany({
+    data: old.slice(0, 4).map(({ seq }) => ({ ...delivered, seq: BigInt(seq) })),
+  });
 
   expect(await keep(5)).toBeGreaterThanOrEqual(4);
 
-  await change({ status: 'active', statusEpoch: 2 });
-  const completed = await waitUntil(async () =>
-    (await surroundings.reports()).find(
-      (report) => report.data['replayId'] === replayId && report.data['status'] === 'completed',
-    ),
-  );
-  expect(completed.data['progress']).toMatchObject({
-    matched: Number(matched),
-    expired: expired.length,
-    delivered: Number(matched) - expired.length,
-    pending: 0,
+  const reported = (is: (data: { status?: string; progress?: DeliveryCounts }) => boolean) =>
+    waitUntil(async () =>
+      (await surroundings.reports()).find(({ data }) => data['replayId'] === replayId && is(data)),
+    );
+  const all = Number(matched);
+  const whilePaused = await reported(({ progress }) => (progress?.expired ?? 0) > 0);
+  expect(whilePaused.data).toMatchObject({
+    status: 'running',
+    progress: { matched: all, delivered: 4, expired: 6, pending: all - 10 },
   });
-  expect(idsOf(receiver.received)).toEqual(expect.arrayContaining(kept.map(({ id }) => id)));
-  expect(idsOf(receiver.received)).toHaveLength(Number(matched) - expired.length);
+  await change({ status: 'active', statusEpoch: 2 });
+  const completed = await reported(({ status }) => status === 'completed');
+  const progress = { matched: all, delivered: all - 6, expired: 6, pending: 0 };
+  expect(completed.data['progress']).toMatchObject(progress);
+  expect(idsReceived(receiver.received)).toEqual(expect.arrayContaining(idsOf(kept)));
+  expect(idsReceived(receiver.received)).toHaveLength(all - 10);
   await receiver.close();
 }, 60_000);

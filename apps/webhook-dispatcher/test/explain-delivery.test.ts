@@ -1,7 +1,9 @@
 import { beforeEach, expect, test } from '@jest/globals';
-import { explanation, type Explanation, type Verdict } from '@assistance/types';
-import { idOfNumbers, newId } from '@assistance/service-kit';
+import { deliveryDetail, explanation, type Explanation, type Verdict } from '@assistance/types';
+import { newId } from '@assistance/service-kit';
 import { waitUntil, type Answer, type Receiver } from '@assistance/test-kit';
+import { expiresAt } from '../src/retention/expires-at.ts';
+import { eventIdOf } from './old-days.ts';
 import { createLogReader } from './read-log.ts';
 import { runDispatcher, type Surroundings } from './start-dispatcher.ts';
 
@@ -101,7 +103,9 @@ test('buffered while paused, cancelled when the subscription is deleted', async 
   await log.waitForVersion(subscriptionId, 2);
   const [id] = await surroundings.publishEvents(1);
   await log.waitForEvents([id!]);
-  expect((await explainsAs('buffered_paused', subscriptionId, id!)).deliveryId).not.toBeNull();
+  const { deliveryId, message } = await explainsAs('buffered_paused', subscriptionId, id!);
+  const { createdAt } = await log.read(deliveryDetail, `/deliveries/${deliveryId}`);
+  expect(message).toContain(`Not sent by ${expiresAt(new Date(createdAt), 7).toISOString()}, it expires.`);
   await change({ status: 'deleted' });
   await explainsAs('cancelled', subscriptionId, id!);
 });
@@ -128,12 +132,10 @@ test("unknown, another's test, and older than what is kept", async () => {
   const { subscriptionId } = await subscribe();
   await explainsAs('event_unknown', subscriptionId, newId('evt'));
   await explainsAs('event_unknown', subscriptionId, 'anything');
-  const eightDaysAgo = BigInt(Date.now() - 8 * 86_400_000);
-  await explainsAs(
-    'event_expired',
-    subscriptionId,
-    idOfNumbers('evt', (eightDaysAgo << 16n) | 0x7000n, 1n << 63n),
-  );
+  const eightDaysAgo = new Date(Date.now() - 8 * 86_400_000);
+  const { message } = await explainsAs('event_expired', subscriptionId, eventIdOf(eightDaysAgo));
+  expect(message).toContain(eightDaysAgo.toISOString());
+  expect(message).toMatch(/older than the 7 days.*reconciliation counts.*from where it came/);
 
   const other = await subscribe();
   const eventId = newId('evt');

@@ -1,5 +1,5 @@
-import { randomUUID } from 'node:crypto';
-import { newId } from '@assistance/service-kit';
+import { randomBytes, randomUUID } from 'node:crypto';
+import { idOfNumbers } from '@assistance/service-kit';
 import type { PrismaClient } from '../src/generated/prisma/client.ts';
 import { seqOf } from '../src/log/event-log.ts';
 
@@ -10,6 +10,14 @@ export const noonOf = (daysAgo: number): Date =>
   new Date(Math.floor(Date.now() / DAY_MS) * DAY_MS - daysAgo * DAY_MS + DAY_MS / 2);
 
 export const dayOf = (time: Date): string => time.toISOString().slice(0, 10);
+
+/** An id as it was made then: a UUIDv7. */
+export const eventIdOf = (time: Date): string =>
+  idOfNumbers(
+    'evt',
+    (BigInt(time.getTime()) << 16n) | 0x7000n,
+    (1n << 63n) | (randomBytes(8).readBigUInt64BE() >> 2n),
+  );
 
 /** Puts events into the log as if they had arrived at noon of a past day; answers their positions and ids. */
 export async function putOldEvents(
@@ -25,7 +33,7 @@ export async function putOldEvents(
     _max: { seq: true },
   });
   const first = Math.max(seqOf(time), Number(_max.seq ?? 0) + 1);
-  const events = Array.from({ length: count }, (_, i) => ({ seq: first + i, id: newId('evt') }));
+  const events = Array.from({ length: count }, (_, i) => ({ seq: first + i, id: eventIdOf(time) }));
   await prisma.event.createMany({
     data: events.map(({ seq, id }) => ({
       seq: BigInt(seq),

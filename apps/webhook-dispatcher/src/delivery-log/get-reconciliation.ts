@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { dateTimeInput, type Reconciliation } from '@assistance/types';
 import { ApiError, type Answer, type ApiRequest } from '@assistance/service-kit';
+import { TALLY_KEPT_DAYS } from '../retention/drop-days.ts';
 import { countDeliveries } from './count-deliveries.ts';
 import type { LogDependencies } from './dependencies.ts';
 import { findSubscription } from './find-subscription.ts';
@@ -14,7 +15,7 @@ const DAY_MS = 86_400_000;
 
 /**
  * GET /subscriptions/{subscriptionId}/reconciliation: what became of the events that arrived from `since` (by default as
- * far back as the log goes) until before `until` (by default now). Of days that were dropped only whole ones are known: the
+ * far back as counts go, so that what expired shows) until before `until` (by default now). Of days that were dropped only whole ones are known: the
  * stretch that is answered for, and said in the answer, begins and ends with them.
  */
 export async function getReconciliation(
@@ -25,7 +26,7 @@ export async function getReconciliation(
   const subscription = await findSubscription(request, deps, params['subscriptionId'] ?? '');
   const now = Date.now();
   const asked = {
-    since: new Date(query.since ?? now - deps.retentionDays * DAY_MS),
+    since: new Date(query.since ?? now - TALLY_KEPT_DAYS * DAY_MS),
     until: new Date(query.until ?? now),
   };
   if (asked.since > asked.until) throw beginsAfterItsEnd();

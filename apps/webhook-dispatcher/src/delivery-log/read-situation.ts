@@ -2,6 +2,7 @@ import type { Sql } from '@assistance/service-kit';
 import type { DeliveryColumns } from './delivery-of-row.ts';
 import type { LogDependencies } from './dependencies.ts';
 import type { LoggedSubscription } from './find-subscription.ts';
+import { timeOf } from '../log/event-log.ts';
 import { logFloor } from '../log/log-floor.ts';
 import { newestSeqOf } from './newest-event.ts';
 import { selectDeliveries } from './select-deliveries.ts';
@@ -20,6 +21,8 @@ export interface Situation {
   isNext: boolean;
   /** The times, as positions, at which the subscription took this type. */
   spans: { from: Date; to: Date | null }[];
+  /** What arrived before is no longer in the log. */
+  keptSince: Date;
 }
 
 const MOST_REPLAYS = 100;
@@ -29,7 +32,8 @@ export async function readSituation(
   subscription: LoggedSubscription,
   eventId: string,
 ): Promise<Situation> {
-  const nothing = { subscription, eventId, event: null, delivery: null, isNext: false, spans: [] };
+  const keptSince = await readFloor(sql);
+  const nothing = { subscription, eventId, event: null, delivery: null, isNext: false, spans: [], keptSince };
   const seq = await newestSeqOf(sql, eventId);
   const event = seq === undefined ? undefined : await readEvent(sql, seq);
   if (seq === undefined || event === undefined) return nothing;
@@ -54,7 +58,13 @@ export async function readSituation(
     delivery,
     isNext: waitsFirst && (await countBefore(sql, subscription, seq, laneConcurrency)) < laneConcurrency,
     spans: await readSpans(sql, laneNo, event.type),
+    keptSince,
   };
+}
+
+async function readFloor(sql: Sql): Promise<Date> {
+  const [row] = await sql.$queryRawUnsafe<{ floor: number }[]>(`select ${logFloor}::float8 as floor`);
+  return timeOf(row?.floor ?? 0);
 }
 
 async function readEvent(

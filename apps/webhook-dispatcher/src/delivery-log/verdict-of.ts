@@ -1,4 +1,5 @@
 import type { Verdict } from '@assistance/types';
+import { expiresAt } from '../retention/expires-at.ts';
 import { timeOfEventId } from './time-of-event-id.ts';
 import { deliveryOf } from './delivery-of-row.ts';
 import type { Situation } from './read-situation.ts';
@@ -9,7 +10,7 @@ export function verdictOf(
   { retentionDays, now }: { retentionDays: number; now: Date },
 ): { verdict: Verdict; message: string } {
   const { event, delivery } = situation;
-  if (event === null) return unknownEvent(situation.eventId, retentionDays, now);
+  if (event === null) return unknownEvent(situation, retentionDays, now);
   if (delivery === null) return notMatched(situation, event);
   const { status, attemptCount, nextAttemptAt, completedAt, lastFailure, replayId } = deliveryOf(delivery);
   const tried =
@@ -34,20 +35,21 @@ export function verdictOf(
         message: `Not sent any more: the ${replayId === null ? 'subscription was deleted' : 'replay was cancelled'}${completedAt === null ? '' : ` at ${completedAt}`}.`,
       };
     case 'expired':
-      return { verdict: 'event_expired', message: expiredMessage(retentionDays) };
+      return { verdict: 'event_expired', message: expiredMessage(event.arrivedAt, retentionDays) };
     case 'pending':
       break;
   }
+  const expires = `Not sent by ${expiresAt(event.arrivedAt, retentionDays).toISOString()}, it expires.`;
   if (subscription.status === 'paused') {
     return {
       verdict: 'buffered_paused',
-      message: `The subscription is paused${since(subscription.reasonSince)}, so the event is kept and will be sent, in order, when it is active again.${tried} Set its status to active.`,
+      message: `The subscription is paused${since(subscription.reasonSince)}, so the event is kept and will be sent, in order, when it is active again. ${expires}${tried} Set its status to active.`,
     };
   }
   if (subscription.status === 'failing') {
     return {
       verdict: 'buffered_failing',
-      message: `The endpoint has been failing${since(subscription.reasonSince)}. One delivery is tried at a time; as soon as one succeeds all that waits is sent.${tried} Mend the endpoint, then set the status to active to have it tried at once.`,
+      message: `The endpoint has been failing${since(subscription.reasonSince)}. One delivery is tried at a time; as soon as one succeeds all that waits is sent. ${expires}${tried} Mend the endpoint, then set the status to active to have it tried at once.`,
     };
   }
   if (delivery.unsettledState === 'retry') {
@@ -77,13 +79,15 @@ export function verdictOf(
 }
 
 function unknownEvent(
-  eventId: string,
+  { eventId, keptSince }: Situation,
   retentionDays: number,
   now: Date,
 ): { verdict: Verdict; message: string } {
   const madeAt = timeOfEventId(eventId);
-  if (madeAt !== undefined && now.getTime() - madeAt.getTime() > retentionDays * 86_400_000) {
-    return { verdict: 'event_expired', message: expiredMessage(retentionDays) };
+  const isOld = (time: Date): boolean =>
+    time < keptSince || now.getTime() - time.getTime() > retentionDays * 86_400_000;
+  if (madeAt !== undefined && isOld(madeAt)) {
+    return { verdict: 'event_expired', message: expiredMessage(madeAt, retentionDays) };
   }
   return {
     verdict: 'event_unknown',
@@ -119,7 +123,7 @@ function notMatched(
   };
 }
 
-const expiredMessage = (retentionDays: number): string =>
-  `The event is older than the ${retentionDays} days for which events are kept, and can no longer be delivered.`;
+const expiredMessage = (time: Date, retentionDays: number): string =>
+  `The event is from ${time.toISOString()}, older than the ${retentionDays} days for which events are kept. It can no longer be delivered, and what became of it is known by its day alone: the reconciliation counts what was delivered and what has expired. If your system has not handled it, read what it is about from where it came.`;
 const since = (time: Date | null): string => (time === null ? '' : ` since ${time.toISOString()}`);
 const times = (count: number): string => (count === 1 ? 'Once' : `${count} times`);

@@ -20,6 +20,7 @@ export function createReplayProgress(options: {
 }): Part {
   const { sql, owner, recorder, log } = options;
   const told = new WeakMap<Lane, string>();
+  const expired: Expired = new WeakMap();
   const loop = new PollLoop({
     name: 'replay-progress',
     intervalMs: EVERY_MS,
@@ -36,7 +37,7 @@ export function createReplayProgress(options: {
   async function tell(subscription: SubscriptionLanes, lane: Lane): Promise<void> {
     const ended =
       lane.settled && !lane.behind && !lane.hasJob() && !lane.loadingDue && lane.nextDueAt === Infinity;
-    const { progress, completed } = await progressOf(sql, subscription, lane, ended);
+    const { progress, completed } = await progressOf({ sql, expired }, subscription, lane, ended);
     const text = JSON.stringify({ progress, completed });
     if (told.get(lane) === text || subscription.dropped) return;
     told.set(lane, text);
@@ -63,12 +64,15 @@ export function createReplayProgress(options: {
   }
 }
 
+/** What of a replay of all expired below a floor of the log: counted once, since nothing changes there any more. */
+type Expired = WeakMap<Lane, { floor: number; count: number }>;
+
 /**
  * How far a replay is. What one that has nothing left to do has not settled itself has expired, if days were dropped since
  * it was asked for. One that passes over what is delivered did not have to: the live lane or another replay was first.
  */
 async function progressOf(
-  sql: Sql,
+  { sql, expired }: { sql: Sql; expired: Expired },
   subscription: SubscriptionLanes,
   lane: Lane,
   ended: boolean,
@@ -90,11 +94,31 @@ async function progressOf(
   const counts = { matched, delivered, dead, pending: 0, cancelled: 0, expired: 0 };
   const open = matched - settled;
   const hasEnded = ended && row?.waits === false;
-  if (hasEnded && floor > seqOf(lane.replay?.since ?? 0)) {
+  const daysWereDropped = floor > seqOf(lane.replay?.since ?? 0);
+  if (hasEnded && daysWereDropped) {
     return { progress: { ...counts, expired: open }, completed: true };
   }
   if (hasEnded && lane.replay?.mode !== 'all') {
     return { progress: { ...counts, matched: settled }, completed: true };
   }
+  if (daysWereDropped && lane.replay?.mode === 'all') {
+    if (expired.get(lane)?.floor !== floor) {
+      const kept = await countReplay(sql, lane, subscription.live.laneNo);
+      expired.set(lane, { floor, count: matched - kept - (await countDeliveredBefore(sql, lane, floor)) });
+    }
+    const { count } = expired.get(lane)!;
+    return { progress: { ...counts, pending: open - count, expired: count }, completed: false };
+  }
   return { progress: { ...counts, pending: open }, completed: hasEnded && open === 0 };
+}
+
+/** One statement, so one moment: what is recorded meanwhile is in both numbers. */
+async function countDeliveredBefore(sql: Sql, { laneNo }: Lane, floor: number): Promise<number> {
+  const [row] = await sql.$queryRawUnsafe<{ count: number }[]>(
+    `select (l.delivered - (select count(*) from delivery d where d.lane_no = l.lane_no and d.seq >= $2::bigint))::float8
+       as count from lane l where l.lane_no = $1::bigint`,
+    laneNo,
+    floor,
+  );
+  return row?.count ?? 0;
 }

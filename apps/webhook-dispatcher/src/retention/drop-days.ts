@@ -2,7 +2,7 @@ import pg from 'pg';
 import { sqlStateOf, type Logger } from '@assistance/service-kit';
 import { withLockTimeout } from './with-lock-timeout.ts';
 
-const TALLY_KEPT_DAYS = 400;
+export const TALLY_KEPT_DAYS = 400;
 const LOCK_WAIT_MS = 100;
 const STATEMENT_TIMEOUT_MS = 600_000;
 
