@@ -16,6 +16,7 @@ import {
 import {
   createTestDatabase,
   createTestIssuer,
+  runCommand,
   testKafka,
   waitUntil,
   type TestDatabase,
@@ -155,6 +156,25 @@ describe('the service as it runs', () => {
     );
     await waitUntil(() => published.some(({ topic }) => topic === topics.applicationsDeadLetters.name));
   });
+
+  test('the operator lists that dead letter and puts it back to where the service reads it', async () => {
+    const { KAFKA_BROKERS = '', KAFKA_TOPIC_PREFIX = '' } = env;
+    const letters = (...args: [string, ...string[]]) =>
+      runCommand({
+        folder: appFolder,
+        command: ['dead-letters', ...args],
+        environment: { KAFKA_BROKERS, KAFKA_TOPIC_PREFIX },
+      });
+    const list = await letters('list');
+    expect(list).toMatchObject({ code: 0, output: expect.stringContaining(topics.cases.name) });
+    expect(list.output).toMatch(/^1 dead letters, 0 of them put back\.$/m);
+    expect(await letters('replay', 'all')).toEqual({ code: 0, output: '1 dead letters put back.\n' });
+    // The service cannot take it now either.
+    await waitUntil(
+      async () => /^2 dead letters, 1 of them put back\.$/m.test((await letters('list')).output),
+      { timeoutMs: 30_000 },
+    );
+  }, 60_000);
 
   test('SIGKILL loses nothing: what was accepted is decided and told by the next process', async () => {
     const answers = await Promise.all(Array.from({ length: 20 }, () => submit(client())));

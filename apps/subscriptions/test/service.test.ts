@@ -3,6 +3,7 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { randomBytes, randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type AddressInfo } from 'node:net';
+import { join } from 'node:path';
 import got from 'got';
 import {
   cloudEventOf,
@@ -19,6 +20,7 @@ import {
 import {
   createTestDatabase,
   createTestIssuer,
+  runCommand,
   testKafka,
   waitUntil,
   type TestDatabase,
@@ -184,6 +186,22 @@ test('a subscription reaches the compacted topic, a report comes back, and a sto
   const [exitCode] = await once(service, 'exit');
   expect(exitCode).toBe(0);
 });
+
+test('what it could not take the operator lists, and puts back to where it reads', async () => {
+  const letters = async (...args: [string, ...string[]]) => {
+    const { output } = await runCommand({
+      folder: join(import.meta.dirname, '..'),
+      command: ['dead-letters', ...args],
+      environment: { KAFKA_BROKERS: brokers.join(','), KAFKA_TOPIC_PREFIX: topicPrefix },
+    });
+    return output;
+  };
+  const list = await letters('list');
+  expect(list).toContain(topics.report.name);
+  expect(list).toContain('1 dead letters, 0 of them put back.');
+  expect(await letters('replay', 'all')).toBe('1 dead letters put back.\n');
+  expect(await letters('list')).toContain('1 dead letters, 1 of them put back.');
+}, 60_000);
 
 test('with a configuration that is not usable it ends with 1 and names every fault, no value among them', async () => {
   const broken = start({

@@ -93,7 +93,9 @@ test('buffered while failing, also what was never tried', async () => {
     return live?.judged === 'failing';
   });
   for (const { eventId } of await log.deliveriesWith(`subscriptionId=${subscriptionId}&status=pending`, 30)) {
-    expect((await explain(subscriptionId, eventId)).verdict).toBe('buffered_failing');
+    const { verdict, message } = await explain(subscriptionId, eventId);
+    expect(verdict).toBe('buffered_failing');
+    expect(message).toMatch(/Not sent by 20\S+T00:00:00\.000Z, it expires\./);
   }
 });
 
