@@ -67,6 +67,18 @@ test('failed takes what waits for its next attempt as well, and leaves what was 
   );
 }, 30_000);
 
+test('failed leaves what waits behind a failure of its subject to its own first attempt', async () => {
+  const { subscriptionId, receiver, change } = await subscribe({ ordering: 'subject' });
+  receiver.respond(() => ({ status: 500 }));
+  await publishEvents(3, { subject: 'sour' });
+  await waitUntil(async () => (await prisma.unsettled.count({ where: { state: 'blocked' } })) === 2);
+  await change({ status: 'paused', statusEpoch: 2 });
+  await log.waitForVersion(subscriptionId, 2);
+  const replayId = await requestReplay(subscriptionId, 'failed', hoursAgo(1));
+  const replay = () => prisma.lane.findUnique({ where: { replayId } });
+  expect(await waitUntil(async () => (await replay())?.matched ?? undefined)).toBe(1n);
+}, 30_000);
+
 test('what a replay has delivered is not missing any more, and is sent by no second one', async () => {
   const since = new Date();
   const early = await publishEvents(4);

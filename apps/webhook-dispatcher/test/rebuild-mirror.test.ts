@@ -4,13 +4,10 @@ import { topics } from '@assistance/types';
 import { waitUntil } from '@assistance/test-kit';
 import { requestReplay } from './request-replay.ts';
 import { folder, nodeArguments, runOperatorCommand } from './run-operator-command.ts';
-import { runDispatcher, type Subscribed } from './start-dispatcher.ts';
+import { runDispatcher, startDispatcher, type Subscribed } from './start-dispatcher.ts';
 
-const { surroundings } = await runDispatcher({
-  RETRY_BASE_MS: '50',
-  FAILING_AFTER_ATTEMPTS: '2',
-  FAILING_AFTER_MS: '1',
-});
+const settings = { RETRY_BASE_MS: '50', FAILING_AFTER_ATTEMPTS: '2', FAILING_AFTER_MS: '1' };
+const { surroundings, dispatcher } = await runDispatcher(settings);
 const { prisma, environment } = surroundings;
 const { DATABASE_URL, KAFKA_BROKERS, KAFKA_TOPIC_PREFIX } = environment;
 const env = { DATABASE_URL, KAFKA_BROKERS, KAFKA_TOPIC_PREFIX };
@@ -93,6 +90,24 @@ test('an emptied mirror is as it was, beside a running dispatcher; deliveries go
   expect(idsOf(waiting).sort()).toEqual([...before, ...before, ...after].sort());
 }, 120_000);
 
+test('a dispatcher that began on an emptied mirror delivers once it is rebuilt, also what came before', async () => {
+  const receiver = await surroundings.receive();
+  await known(await surroundings.subscribe({ callbackUrl: receiver.url }));
+  const ids = await surroundings.publishEvents(1);
+  await receiver.waitForCount(1, 20_000);
+  await dispatcher.stop();
+  await prisma.subscription.deleteMany();
+  await prisma.span.deleteMany();
+  await startDispatcher(surroundings, settings);
+  ids.push(...(await surroundings.publishEvents(2)));
+  const arrived = () => prisma.event.count({ where: { webhookId: { in: ids } } });
+  await waitUntil(async () => (await arrived()) === 3, { timeoutMs: 20_000 });
+  expect((await rebuild()).code).toBe(0);
+  ids.push(...(await surroundings.publishEvents(1)));
+  await receiver.waitForCount(4, 30_000);
+  expect(receiver.received.map(({ headers }) => headers['webhook-id']).sort()).toEqual(ids.sort());
+}, 90_000);
+
 test('killed half-way and run again, it puts all right, and what was deleted unheard goes', async () => {
   const knownBefore = await prisma.subscription.count();
   const many = await Promise.all(
@@ -117,15 +132,16 @@ test('killed half-way and run again, it puts all right, and what was deleted unh
   expect(await ended).toBe('SIGKILL');
   expect(await prisma.subscription.count()).toBeLessThan(many.length);
 
-  const wrong = many[0]!.record.subscriptionId;
-  await prisma.subscription.updateMany({
+  const { subscriptionId: wrong } = await prisma.subscription.findFirstOrThrow();
+  await prisma.subscription.update({
     where: { subscriptionId: wrong },
     data: { callbackUrl: 'http://127.0.0.1:2' },
   });
   expect((await rebuild()).code).toBe(0);
   expect(await mirror()).toEqual(asItWas);
 
-  const unheard = many[1]!.record.subscriptionId;
+  const ids = many.map(({ record: { subscriptionId } }) => subscriptionId);
+  const unheard = ids.find((id) => id !== wrong)!;
   await surroundings.publisher.publish([
     { topic: topics.subscription.name, key: unheard, value: null, headers: {} },
   ]);
@@ -137,6 +153,19 @@ test('killed half-way and run again, it puts all right, and what was deleted unh
   await prisma.subscription.create({
     data: { ...row, secrets: row.secrets ?? [], subscriptionId: 'sub_untold' },
   });
-  const { lines } = await rebuild();
-  expect(lines.at(-1)).toBe('sub_untold is in the mirror and not on the topic; it was left as it is.');
+  const newer = { subscriptionId: wrong, version: row.version + 1 };
+  await prisma.subscription.update({ where: { subscriptionId: wrong }, data: newer });
+  await surroundings.publisher.publish([
+    { topic: topics.subscription.name, key: 'sub_broken', value: Buffer.from('{'), headers: {} },
+  ]);
+  const { code, lines } = await rebuild();
+  expect(code).toBe(1);
+  expect(lines).toEqual([
+    `${knownBefore + many.length} subscriptions are as the topic says.`,
+    expect.stringMatching(/^The record at \d+:\d+ is no subscription and was passed over\.$/),
+    'sub_untold is in the mirror and not on the topic; it was left as it is.',
+  ]);
+  const kept = { subscriptionId: { in: ['sub_untold', wrong] } };
+  expect(await prisma.subscription.count({ where: kept })).toBe(2);
+  expect(await prisma.subscription.count({ where: newer })).toBe(1);
 }, 120_000);

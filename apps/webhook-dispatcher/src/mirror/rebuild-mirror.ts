@@ -49,5 +49,5 @@ export async function rebuildMirror({
   }
   const known = await prisma.subscription.findMany({ select: { subscriptionId: true } });
   const untold = known.map(({ subscriptionId }) => subscriptionId).filter((id) => !newest.has(id));
-  return { read: newest.size, unreadable, untold };
+  return { read: newest.size - unreadable.length, unreadable, untold };
 }
