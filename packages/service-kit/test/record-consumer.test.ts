@@ -329,7 +329,8 @@ describe('a consumer that crashed is replaced, and logged', () => {
 test.concurrent(
   'a consumer of which nothing is heard is replaced, long before its requests are given up',
   withTopics(async (topics) => {
-    const { kafka, mute } = muteConnections(testKafka().brokers, silent);
+    const { kafka, mute, end } = muteConnections(testKafka().brokers, silent);
+    topics.keep({ name: 'muted connections', start: () => undefined, stop: end });
     const taken: ReceivedRecord[] = [];
     const consumer = topics.consume({
       groupId: 'one',
@@ -345,4 +346,20 @@ test.concurrent(
     await waitUntil(() => consumer.isReady(), SOON);
   }),
   45_000,
+);
+
+test.concurrent(
+  'a consumer that has nothing to read is heard of, and stays',
+  withTopics(async (topics) => {
+    const lines: string[] = [];
+    const log = pino({}, { write: (line) => void lines.push(line) });
+    const handle = () => Promise.resolve();
+    const consumer = topics.consume({ groupId: 'one', silentMs: 6_000, log, handle });
+    await waitUntil(() => consumer.isReady(), SOON);
+    const since = performance.now();
+    await waitUntil(() => performance.now() - since > 9_000, { timeoutMs: 30_000 });
+    expect(consumer.isReady()).toBe(true);
+    expect(lines.filter((line) => line.includes('kafka.consumer_silent'))).toEqual([]);
+  }),
+  60_000,
 );
