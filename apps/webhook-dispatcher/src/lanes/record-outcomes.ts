@@ -4,6 +4,8 @@ import type { LaneChange, PendingReport, Recording } from './recording.ts';
 import type { SubscriptionLanes } from './subscription-lanes.ts';
 
 const BATCH = { recordings: 300, delayMs: 10 };
+/** After a batch of so many there are more to come, and waiting longer for them saves statements. */
+const BUSY = { recordings: 64, delayMs: 20 };
 /** More than this waiting, and nothing new is begun. */
 const MAX_WAITING = 5_000;
 /** Nor when recording takes this long: what is sent while nothing is recorded may have to be sent again. */
@@ -13,7 +15,7 @@ const RETRY_MS = 200;
 const MAX_REFUSALS = 10;
 
 /**
- * Records what came of deliveries, in batches of up to 300 or 10 ms, each one statement that is refused for shards whose
+ * Records what came of deliveries, in batches of up to 300 or 10 ms (20 while busy), each one statement that is refused for shards whose
  * lease has ended. Tries again while the database is away, for as long as the leases last.
  */
 export class OutcomeRecorder {
@@ -33,6 +35,8 @@ export class OutcomeRecorder {
   private flushing: Promise<void> | undefined;
   private recordingSince: number | undefined;
   private failing = false;
+  /** How many recordings the last batch had. */
+  private lastCount = 0;
   /** How many recordings were added, and how many of them are recorded or refused. */
   private added = 0;
   private done = 0;
@@ -85,10 +89,11 @@ export class OutcomeRecorder {
   }
 
   private schedule(): void {
+    const { delayMs } = this.lastCount < BUSY.recordings ? BATCH : BUSY;
     this.timer ??= setTimeout(() => {
       this.timer = undefined;
       void this.flush();
-    }, BATCH.delayMs);
+    }, delayMs);
   }
 
   private flush(): Promise<void> {
@@ -103,6 +108,7 @@ export class OutcomeRecorder {
   private async recordBatch(): Promise<void> {
     const isMine = ({ subscription }: { subscription: SubscriptionLanes }): boolean => !subscription.dropped;
     const taken = this.recordings.splice(0, BATCH.recordings);
+    this.lastCount = taken.length;
     const recordings = taken.filter(isMine);
     const reports = this.reports.splice(0).filter(isMine);
     const changes = this.changes.splice(0).filter(isMine);

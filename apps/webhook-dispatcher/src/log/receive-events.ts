@@ -23,6 +23,7 @@ export class EventIntake {
   private queue: Contribution[] = [];
   private timer: NodeJS.Timeout | undefined;
   private flushing = false;
+  /** How many events the last statement had. */
   private lastCount = 0;
 
   constructor(options: { sql: Sql; onAppended: () => void }) {

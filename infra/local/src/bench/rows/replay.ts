@@ -50,6 +50,7 @@ async function measure(bench: Bench, { dispatcher, receiver }: Dispatching): Pro
   const connections = 8; // as many as a subscription has by default
   let warm = NaN;
   let most = 0;
+  const atTenths: number[] = [];
   let { count, firstAt, lastAt } = await receiver.state();
   while (count < events) {
     bench.signal.throwIfAborted();
@@ -58,6 +59,7 @@ async function measure(bench: Bench, { dispatcher, receiver }: Dispatching): Pro
       if (Number.isNaN(warm)) warm = megabytes;
       most = Math.max(most, megabytes);
     }
+    if (count >= (events / 10) * (atTenths.length + 1)) atTenths.push(Math.round(megabytes));
     await sleep(lookEveryMs);
     ({ count, firstAt, lastAt } = await receiver.state());
   }
@@ -77,7 +79,7 @@ async function measure(bench: Bench, { dispatcher, receiver }: Dispatching): Pro
       unit: 'MB',
       limit,
       goal: { atMost: 64 },
-      remarks: [`from ${Math.round(warm)} MB after ${warmUp} events`],
+      remarks: [`from ${Math.round(warm)} MB after ${warmUp} events; at each tenth ${atTenths.join(', ')}`],
     },
   ];
 }
