@@ -161,6 +161,32 @@ test.concurrent(
   }),
 );
 
+test.concurrent(
+  'what was lost is not acquired again before it is let go of',
+  withDatabase(async ({ database, start, expire }) => {
+    const ended = Promise.withResolvers<void>();
+    let asked = 0;
+    const one = start({
+      onReleasing: () => {
+        asked += 1;
+        return ended.promise;
+      },
+    });
+    await holdsAll(one);
+    await expire(one);
+    await soon(() => asked === SHARDS);
+    const announced = async () =>
+      (await database.pool.query('select max(until) as until from outbox_member')).rows[0].until as Date;
+    const before = await announced();
+    // Two turns later it still has not asked for them.
+    await soon(async () => (await announced()).getTime() > before.getTime() + 1_500);
+    expect(one.heldShards()).toEqual([]);
+    ended.resolve();
+    await holdsAll(one);
+    expect(one.epochOf(0)).toBe(2n);
+  }),
+);
+
 describe('an instance that is frozen', () => {
   test.concurrent(
     'holds nothing any more before its leases can have ended',

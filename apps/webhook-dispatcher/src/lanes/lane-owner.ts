@@ -204,8 +204,9 @@ export class LaneOwner {
     const { leases } = this.options;
     if (epoch === undefined) return;
     const proof = { shard, owner: leases.owner, epoch };
-    if (subscription.bySubject)
-      for (const lane of subscription.lanes()) await this.loadSubjects(subscription, lane, proof);
+    for (const lane of subscription.bySubject ? subscription.lanes() : []) {
+      if (!(await this.loadSubjects(subscription, lane, proof))) return;
+    }
     const isMine = leases.epochOf(shard) === epoch && leases.heldShards().includes(shard);
     if (!isMine || this.subscriptions.has(subscriptionId)) return;
     this.subscriptions.set(subscriptionId, subscription);
@@ -268,17 +269,19 @@ export class LaneOwner {
     this.delivery.recorder.addJudgement(subscription);
   }
 
-  private async loadSubjects({ live }: SubscriptionLanes, lane: Lane, proof: LeaseProof): Promise<void> {
+  /** False when the lease has ended: whoever has it now may be about to release what is blocked here. */
+  private async loadSubjects({ live }: SubscriptionLanes, lane: Lane, proof: LeaseProof): Promise<boolean> {
     const { sql } = this.options;
     for (const { subject, head } of await readHeldSubjects(sql, lane)) {
       const isBehindLive = lane !== live && live.heldSubjects.has(subject);
       if (isBehindLive) lane.behindLive.add(subject);
       const seq = head ?? (isBehindLive ? null : await releaseSubject(sql, lane, subject, proof));
-      if (typeof seq === 'number') {
-        lane.heldSubjects.set(subject, { seq, is: 'retrying' });
-        lane.nextDueAt = this.delivery.now();
-      }
+      if (seq === undefined) return false;
+      if (seq === null) continue;
+      lane.heldSubjects.set(subject, { seq, is: 'retrying' });
+      lane.nextDueAt = this.delivery.now();
     }
+    return true;
   }
 
   private async endSubjectOrder(subscription: SubscriptionLanes, proof: LeaseProof): Promise<void> {

@@ -40,7 +40,7 @@ interface HeldLease extends Lease {
  *
  * Guarantees: an epoch rises with every change of owner, so a statement that joins the lease on owner and epoch is
  * refused after a takeover, however long its sender was frozen. `holds` is false before the lease can have ended by the
- * database's clock. A stop gives everything back at once; after a kill the rest take over when the lease ends (10 s).
+ * database's clock. What was lost is not acquired again before this instance has let go of it. A stop gives everything back at once; after a kill the rest take over when the lease ends (10 s).
  */
 export class ShardLeases implements Part {
   readonly name: string;
@@ -48,6 +48,8 @@ export class ShardLeases implements Part {
   private readonly options: ShardLeasesOptions;
   private readonly held = new Map<number, HeldLease>();
   private readonly releases = new Set<Promise<void>>();
+  /** Shards of which this instance has not let go yet, whoever they belong to by now. */
+  private readonly lettingGo = new Set<number>();
   private readonly loop: PollLoop;
 
   constructor(options: ShardLeasesOptions) {
@@ -110,7 +112,7 @@ export class ShardLeases implements Part {
        set owner = $1::uuid, epoch = l.epoch + 1, until = clock_timestamp() + $2::int * interval '1 millisecond'
        from (
          select shard from ${name}_lease
-         where until is null or until < clock_timestamp()
+         where (until is null or until < clock_timestamp()) and shard <> all ($4::int[])
          order by shard limit $3::int for update skip locked
        ) free
        where l.shard = free.shard
@@ -118,6 +120,7 @@ export class ShardLeases implements Part {
       this.owner,
       LEASE_MS,
       count,
+      [...this.lettingGo],
     );
     const deadline = askedAt + LEASE_MS - MARGIN_MS;
     for (const { shard, epoch } of rows) {
@@ -192,10 +195,13 @@ export class ShardLeases implements Part {
   }
 
   private async letGo({ shard, epoch }: HeldLease): Promise<void> {
+    this.lettingGo.add(shard);
     try {
       await this.options.onReleasing?.({ shard, epoch });
     } catch (error) {
       this.options.log.error({ lease: this.options.name, shard, err: error }, 'lease.letting_go_failed');
+    } finally {
+      this.lettingGo.delete(shard);
     }
   }
 }
