@@ -301,11 +301,12 @@ export class LaneOwner {
     return rows.length > 0;
   }
 
-  /** Waits until nothing of a subscription is under way or unrecorded, and begins nothing new. */
+  /** Waits until nothing of a subscription is under way, unrecorded or being released, and begins nothing new. */
   private async quiesce(subscription: SubscriptionLanes): Promise<void> {
     subscription.suspended = true;
     while (subscription.inFlight > 0 && !subscription.dropped) await delay(10);
     await this.delivery.recorder.drain();
+    while (subscription.releasing > 0 && !subscription.dropped) await delay(10);
   }
 }
 

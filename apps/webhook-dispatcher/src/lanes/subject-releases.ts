@@ -22,12 +22,31 @@ export class SubjectReleases {
   }
 
   /** Until it is known what comes next of the subject, it stays held: a later one must not go first. */
-  async release(subscription: SubscriptionLanes, lane: Lane, subject: string, again = false): Promise<void> {
-    const { sql, leases, log, now, onReleased } = this.options;
+  async release(subscription: SubscriptionLanes, lane: Lane, subject: string): Promise<void> {
+    subscription.releasing += 1;
+    try {
+      for (let again = false; !(await this.tryRelease(subscription, lane, subject, again)); again = true) {
+        await delay(AGAIN_MS);
+        if (subscription.suspended) return;
+      }
+    } finally {
+      subscription.releasing -= 1;
+    }
+    this.options.onReleased(subscription);
+  }
+
+  /** False when it is still not known. */
+  private async tryRelease(
+    subscription: SubscriptionLanes,
+    lane: Lane,
+    subject: string,
+    again: boolean,
+  ): Promise<boolean> {
+    const { sql, leases, log, now } = this.options;
     // What is blocked behind the live lane waits for that.
     if (lane.behindLive.has(subject)) {
       lane.heldSubjects.delete(subject);
-      return onReleased(subscription);
+      return true;
     }
     const { shard } = subscription;
     const epoch = leases.epochOf(shard);
@@ -44,12 +63,11 @@ export class SubjectReleases {
         lane.heldSubjects.delete(subject);
         if (lane === subscription.live) this.releaseBehindLive(subscription, subject);
       }
-      if (next !== undefined) return onReleased(subscription);
+      return next !== undefined;
     } catch (error) {
       log.warn({ err: error }, 'lane.release_failed');
+      return false;
     }
-    await delay(AGAIN_MS);
-    if (!subscription.dropped) await this.release(subscription, lane, subject, true);
   }
 
   /** The live lane owes nothing of the subject any more: replays that waited for that go on. */

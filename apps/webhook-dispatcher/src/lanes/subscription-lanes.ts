@@ -40,6 +40,8 @@ export class SubscriptionLanes {
   /** Those that are still being looked up. */
   readonly preparing = new Set<Promise<void>>();
   inFlight = 0;
+  /** With order per subject: how many times it is being found out what comes next of a subject. */
+  releasing = 0;
   /** Begins nothing new for a moment: it is being handed over, or read anew. */
   suspended = false;
   /** No longer this instance's: what comes of its deliveries is not recorded. */
