@@ -19,13 +19,20 @@ interface Mutation {
   noticedBy: { package: string } | { test: string; needsWholeFile: boolean };
 }
 
-const firstMigrationOf = (app: string): string => {
+/** The newest migration that says this: what an earlier one says of it is replaced. */
+const migrationOf = (app: string, text: string): string => {
   const folder = join('apps', app, 'prisma', 'migrations');
-  const [first] = readdirSync(join(paths.root, folder))
+  const files = readdirSync(join(paths.root, folder))
     .filter((name) => /^\d/.test(name))
-    .sort();
-  return join(folder, first ?? '', 'migration.sql');
+    .sort()
+    .map((name) => join(folder, name, 'migration.sql'));
+  const file = files.findLast((each) => readFileSync(join(paths.root, each), 'utf8').includes(text));
+  if (file === undefined) throw new Error(`No migration of ${app} says: ${text}`);
+  return file;
 };
+
+const uniqueKey = 'create unique index application_owner_key';
+const leaseFence = 'where l.owner = p_owner and l.until > clock_timestamp()';
 
 const mutations: Mutation[] = [
   {
@@ -44,8 +51,8 @@ const mutations: Mutation[] = [
   },
   {
     name: 'the index that makes a key unique',
-    file: firstMigrationOf('applications'),
-    find: 'create unique index application_owner_key',
+    file: migrationOf('applications', uniqueKey),
+    find: uniqueKey,
     replace: 'create index application_owner_key',
     noticedBy: { package: '@assistance/applications' },
   },
@@ -58,8 +65,8 @@ const mutations: Mutation[] = [
   },
   {
     name: "the lease's fence",
-    file: firstMigrationOf('webhook-dispatcher'),
-    find: 'where l.owner = p_owner and l.until > clock_timestamp()',
+    file: migrationOf('webhook-dispatcher', leaseFence),
+    find: leaseFence,
     replace: 'where true',
     noticedBy: { package: '@assistance/webhook-dispatcher' },
   },
