@@ -7,7 +7,7 @@ import type { PrismaClient } from '../src/generated/prisma/client.ts';
 import { seqOf } from '../src/log/event-log.ts';
 import { makeDayPartitions } from '../src/log/day-partitions.ts';
 import { Lane } from '../src/lanes/lane.ts';
-import { releaseSubject } from '../src/lanes/read-lane.ts';
+import { releaseSubject } from '../src/lanes/release-subject.ts';
 import { openDatabase } from '../src/open-database.ts';
 
 let database: TestDatabase;

@@ -44,6 +44,16 @@ const withDatabase = (body: (setting: Setting) => Promise<void>) => async () => 
     await database.close();
   }
 };
+/** Lets go of a shard only once `ended` is resolved; `asked` says of how many it was to. */
+function slowToLetGo() {
+  const ended = Promise.withResolvers<void>();
+  let count = 0;
+  const onReleasing = (): Promise<void> => {
+    count += 1;
+    return ended.promise;
+  };
+  return { onReleasing, asked: () => count, ended };
+}
 const soon = <T>(check: () => T | Promise<T>) => waitUntil(check, { timeoutMs: 15_000 });
 const holdsAll = (leases: ShardLeases) => soon(() => leases.heldShards().length === SHARDS);
 
@@ -106,17 +116,11 @@ describe('a stop', () => {
   test.concurrent(
     'waits until what is under way is ended, and keeps the lease so long',
     withDatabase(async ({ start, owners }) => {
-      const ended = Promise.withResolvers<void>();
-      let asked = 0;
-      const one = start({
-        onReleasing: () => {
-          asked += 1;
-          return ended.promise;
-        },
-      });
+      const { onReleasing, asked, ended } = slowToLetGo();
+      const one = start({ onReleasing });
       await holdsAll(one);
       const stop = one.stop();
-      await soon(() => asked === SHARDS);
+      await soon(() => asked() === SHARDS);
       expect([one.holds(0), one.epochOf(0)]).toEqual([true, 1n]);
       expect(one.heldShards()).toEqual([]);
       expect(await owners()).toEqual(Array(SHARDS).fill(one.owner));
@@ -164,17 +168,11 @@ test.concurrent(
 test.concurrent(
   'what was lost is not acquired again before it is let go of',
   withDatabase(async ({ database, start, expire }) => {
-    const ended = Promise.withResolvers<void>();
-    let asked = 0;
-    const one = start({
-      onReleasing: () => {
-        asked += 1;
-        return ended.promise;
-      },
-    });
+    const { onReleasing, asked, ended } = slowToLetGo();
+    const one = start({ onReleasing });
     await holdsAll(one);
     await expire(one);
-    await soon(() => asked === SHARDS);
+    await soon(() => asked() === SHARDS);
     const announced = async () =>
       (await database.pool.query('select max(until) as until from outbox_member')).rows[0].until as Date;
     const before = await announced();

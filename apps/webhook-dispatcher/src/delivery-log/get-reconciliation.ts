@@ -15,8 +15,8 @@ const DAY_MS = 86_400_000;
 
 /**
  * GET /subscriptions/{subscriptionId}/reconciliation: what became of the events that arrived from `since` (by default as
- * far back as counts go, so that what expired shows) until before `until` (by default now). Of days that were dropped only whole ones are known: the
- * stretch that is answered for, and said in the answer, begins and ends with them.
+ * far back as counts go, so that what expired shows) until before `until` (by default now). Of days that were dropped only
+ * whole ones are known: the stretch that is answered for, and said in the answer, begins and ends with them.
  */
 export async function getReconciliation(
   request: ApiRequest<undefined, z.output<typeof reconciliationQuery>>,

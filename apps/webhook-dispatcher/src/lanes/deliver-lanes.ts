@@ -11,7 +11,7 @@ import type { Job, Lane } from './lane.ts';
 import { readDue, readPortion } from './read-lane.ts';
 import { OutcomeRecorder } from './record-outcomes.ts';
 import { reportOf } from './report-of.ts';
-import { SubjectReleases } from './subject-releases.ts';
+import { OrderPerSubject } from './order-per-subject.ts';
 import { keyOf, type SubscriptionLanes } from './subscription-lanes.ts';
 
 const TICK_MS = 20;
@@ -40,9 +40,9 @@ export interface LaneDeliveryOptions {
 export class LaneDelivery implements Part {
   readonly name = 'lane-delivery';
   readonly recorder: OutcomeRecorder;
+  readonly order: OrderPerSubject;
   readonly now: () => number;
   private readonly options: LaneDeliveryOptions;
-  private readonly releases: SubjectReleases;
   private readonly random: () => number;
   private readonly wanted = new Set<SubscriptionLanes>();
   private readonly stalled = new Set<SubscriptionLanes>();
@@ -64,7 +64,7 @@ export class LaneDelivery implements Part {
       onReported: options.onReported,
     });
     const { sql, leases, log } = options;
-    this.releases = new SubjectReleases({
+    this.order = new OrderPerSubject({
       ...{ sql, leases, log, now: this.now },
       onReleased: (subscription) => this.pump(subscription),
     });
@@ -204,8 +204,8 @@ export class LaneDelivery implements Part {
       step,
       onRecorded: () => {
         if (step.state === 'retry') lane.nextDueAt = Math.min(lane.nextDueAt, step.dueAt);
-        else if (inSubjectOrder) void this.releases.release(subscription, lane, event.subject);
-        if (endsOriginalHead) void this.releases.release(subscription, subscription.live, event.subject);
+        else if (inSubjectOrder) void this.order.release(subscription, lane, event.subject);
+        if (endsOriginalHead) void this.order.release(subscription, subscription.live, event.subject);
         if (byHand !== undefined) subscription.askedByHand.get(keyOf(lane.laneNo, event.seq))?.('done');
       },
     });

@@ -16,7 +16,6 @@ import { freshJudgement } from './judge-subscription.ts';
 import type { Lane } from './lane.ts';
 import { loadShards, loadSubscription } from './load-lanes.ts';
 import { prepareRetry } from './prepare-retry.ts';
-import { readHeldSubjects, releaseAllSubjects, releaseSubject, type LeaseProof } from './read-lane.ts';
 import { keyOf, type SubscriptionLanes } from './subscription-lanes.ts';
 
 const LET_GO_MS = 1_000;
@@ -134,7 +133,7 @@ export class LaneOwner {
       known.replays.delete(laneNo);
     }
     this.index(known);
-    if (leftSubjectOrder) await this.endSubjectOrder(known, { shard, owner: leases.owner, epoch });
+    if (leftSubjectOrder) await this.delivery.order.end(known, { shard, owner: leases.owner, epoch });
     this.followEpoch(known);
     this.delivery.pump(known);
     return true;
@@ -204,9 +203,7 @@ export class LaneOwner {
     const { leases } = this.options;
     if (epoch === undefined) return;
     const proof = { shard, owner: leases.owner, epoch };
-    for (const lane of subscription.bySubject ? subscription.lanes() : []) {
-      if (!(await this.loadSubjects(subscription, lane, proof))) return;
-    }
+    if (subscription.bySubject && !(await this.delivery.order.load(subscription, proof))) return;
     const isMine = leases.epochOf(shard) === epoch && leases.heldShards().includes(shard);
     if (!isMine || this.subscriptions.has(subscriptionId)) return;
     this.subscriptions.set(subscriptionId, subscription);
@@ -267,30 +264,6 @@ export class LaneOwner {
     subscription.judgement = { ...freshJudgement(statusEpoch), revivedAt };
     if (revivedAt !== null) for (const lane of subscription.lanes()) lane.nextDueAt = revivedAt;
     this.delivery.recorder.addJudgement(subscription);
-  }
-
-  /** False when the lease has ended: whoever has it now may be about to release what is blocked here. */
-  private async loadSubjects({ live }: SubscriptionLanes, lane: Lane, proof: LeaseProof): Promise<boolean> {
-    const { sql } = this.options;
-    for (const { subject, head } of await readHeldSubjects(sql, lane)) {
-      const isBehindLive = lane !== live && live.heldSubjects.has(subject);
-      if (isBehindLive) lane.behindLive.add(subject);
-      const seq = head ?? (isBehindLive ? null : await releaseSubject(sql, lane, subject, proof));
-      if (seq === undefined) return false;
-      if (seq === null) continue;
-      lane.heldSubjects.set(subject, { seq, is: 'retrying' });
-      lane.nextDueAt = this.delivery.now();
-    }
-    return true;
-  }
-
-  private async endSubjectOrder(subscription: SubscriptionLanes, proof: LeaseProof): Promise<void> {
-    for (const lane of subscription.lanes()) {
-      lane.heldSubjects.clear();
-      lane.behindLive.clear();
-      await releaseAllSubjects(this.options.sql, lane, proof);
-      lane.nextDueAt = this.delivery.now();
-    }
   }
 
   private async hasNewSpans({ live }: SubscriptionLanes): Promise<boolean> {

@@ -15,8 +15,8 @@ const RETRY_MS = 200;
 const MAX_REFUSALS = 10;
 
 /**
- * Records what came of deliveries, in batches of up to 300 or 10 ms (20 while busy), each one statement that is refused for shards whose
- * lease has ended. Tries again while the database is away, for as long as the leases last.
+ * Records what came of deliveries, in batches of up to 300 or 10 ms (20 while busy), each one statement that is refused for
+ * shards whose lease has ended. Tries again while the database is away, for as long as the leases last.
  */
 export class OutcomeRecorder {
   private readonly options: {

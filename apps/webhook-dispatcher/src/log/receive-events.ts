@@ -15,7 +15,8 @@ interface Contribution {
 
 /**
  * Takes events from all partitions together into the log: up to 500 records, 800 KB or 5 ms to one statement; while few
- * come, at once. Each `receive` resolves when its records are committed, so that its offset may be. At least once: the log knows repeats.
+ * come, at once. Each `receive` resolves when its records are committed, so that its offset may be. At least once: the log
+ * knows repeats.
  */
 export class EventIntake {
   private readonly sql: Sql;

@@ -40,7 +40,8 @@ interface HeldLease extends Lease {
  *
  * Guarantees: an epoch rises with every change of owner, so a statement that joins the lease on owner and epoch is
  * refused after a takeover, however long its sender was frozen. `holds` is false before the lease can have ended by the
- * database's clock. What was lost is not acquired again before this instance has let go of it. A stop gives everything back at once; after a kill the rest take over when the lease ends (10 s).
+ * database's clock. What was lost is not acquired again before this instance has let go of it. A stop gives everything back at
+ * once; after a kill the rest take over when the lease ends (10 s).
  */
 export class ShardLeases implements Part {
   readonly name: string;

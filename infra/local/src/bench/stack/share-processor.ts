@@ -1,7 +1,7 @@
 import { processorSeconds } from './processor-time.ts';
 import type { Bench } from './bench.ts';
 
-/** Notes what each process has used; the answer says in words what each used since, for one of `count` deliveries or submissions. */
+/** Notes what each process has used; the answer says in words what each used since, for one of `count`. */
 export function shareProcessor(
   { stack: { pids } }: Bench,
   processes: Record<string, number>,

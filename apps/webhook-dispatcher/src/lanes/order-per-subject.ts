@@ -1,13 +1,16 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger, ShardLeases, Sql } from '@assistance/service-kit';
 import type { Lane } from './lane.ts';
-import { releaseSubject } from './read-lane.ts';
+import { readHeldSubjects, releaseAllSubjects, releaseSubject, type LeaseProof } from './release-subject.ts';
 import type { SubscriptionLanes } from './subscription-lanes.ts';
 
 const AGAIN_MS = 500;
 
-/** With order per subject: lets the next delivery of a subject go once the one before it is recorded as settled. */
-export class SubjectReleases {
+/**
+ * Order per subject, as it is recorded: which delivery of a subject the others wait for, and lets the next one go once that is
+ * recorded as settled.
+ */
+export class OrderPerSubject {
   private readonly options: {
     sql: Sql;
     leases: ShardLeases;
@@ -17,8 +20,38 @@ export class SubjectReleases {
     onReleased: (subscription: SubscriptionLanes) => void;
   };
 
-  constructor(options: SubjectReleases['options']) {
+  constructor(options: OrderPerSubject['options']) {
     this.options = options;
+  }
+
+  /**
+   * Learns what waits in the lanes of a subscription that is being loaded. False when the lease has ended: whoever has it
+   * now may be about to release what is blocked here.
+   */
+  async load(subscription: SubscriptionLanes, proof: LeaseProof): Promise<boolean> {
+    const { sql } = this.options;
+    const { live } = subscription;
+    for (const lane of subscription.lanes()) {
+      for (const { subject, head } of await readHeldSubjects(sql, lane)) {
+        const isBehindLive = lane !== live && live.heldSubjects.has(subject);
+        if (isBehindLive) lane.behindLive.add(subject);
+        const seq = head ?? (isBehindLive ? null : await releaseSubject(sql, lane, subject, proof));
+        if (seq === undefined) return false;
+        if (seq !== null) this.becomesHead(lane, subject, seq);
+      }
+    }
+    return true;
+  }
+
+  /** Without order per subject nothing waits for another. */
+  async end(subscription: SubscriptionLanes, proof: LeaseProof): Promise<void> {
+    const { sql, now } = this.options;
+    for (const lane of subscription.lanes()) {
+      lane.heldSubjects.clear();
+      lane.behindLive.clear();
+      await releaseAllSubjects(sql, lane, proof);
+      lane.nextDueAt = now();
+    }
   }
 
   /** Until it is known what comes next of the subject, it stays held: a later one must not go first. */
@@ -42,7 +75,7 @@ export class SubjectReleases {
     subject: string,
     again: boolean,
   ): Promise<boolean> {
-    const { sql, leases, log, now } = this.options;
+    const { sql, leases, log } = this.options;
     // What is blocked behind the live lane waits for that.
     if (lane.behindLive.has(subject)) {
       lane.heldSubjects.delete(subject);
@@ -55,10 +88,7 @@ export class SubjectReleases {
         epoch === undefined
           ? undefined
           : await releaseSubject(sql, lane, subject, { shard, owner: leases.owner, epoch }, again);
-      if (typeof next === 'number') {
-        lane.heldSubjects.set(subject, { seq: next, is: 'retrying' });
-        lane.nextDueAt = now();
-      }
+      if (typeof next === 'number') this.becomesHead(lane, subject, next);
       if (next === null) {
         lane.heldSubjects.delete(subject);
         if (lane === subscription.live) this.releaseBehindLive(subscription, subject);
@@ -68,6 +98,12 @@ export class SubjectReleases {
       log.warn({ err: error }, 'lane.release_failed');
       return false;
     }
+  }
+
+  /** It is due, and the others of its subject wait for it. */
+  private becomesHead(lane: Lane, subject: string, seq: number): void {
+    lane.heldSubjects.set(subject, { seq, is: 'retrying' });
+    lane.nextDueAt = this.options.now();
   }
 
   /** The live lane owes nothing of the subject any more: replays that waited for that go on. */
