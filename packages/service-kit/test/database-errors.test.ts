@@ -137,6 +137,24 @@ describe('the database is away or too busy, and the same again may pass:', () =>
     await transaction.rollback().catch(() => undefined);
   });
 
+  test('its transaction fell silent, and after 3 s its locks are free', async () => {
+    await ask(`insert into thing values (50, 'a')`);
+    const lock = { sql: 'select * from thing where id = 50 for update', args: [], argTypes: [] };
+    const silent = await ask.startTransaction();
+    await silent.queryRaw(lock);
+    const startedAt = performance.now();
+    await database.pool.query(`update thing set name = 'b' where id = 50`);
+    expect(performance.now() - startedAt).toBeLessThan(4_000);
+    await expectUnavailable(silent.queryRaw(lock));
+    await silent.rollback().catch(() => undefined);
+    await waitUntil(() =>
+      ask('select name from thing where id = 50').then(
+        ([row]) => row?.[0] === 'b',
+        () => false,
+      ),
+    );
+  });
+
   test('it hangs: every statement is given up in time, and it is asked anew once it answers', async () => {
     await ask('select 1');
     proxy.hang();

@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
-import { createTestDatabase, type TestDatabase } from '@assistance/test-kit';
+import { createTestDatabase, waitUntil, type TestDatabase } from '@assistance/test-kit';
 import { migrate } from '../src/index.ts';
 
 let database: TestDatabase;
@@ -68,6 +68,28 @@ test('of several at once one applies, the others wait and find nothing to do', a
   write('2_next', 'create table next (a int);');
   const applied = await Promise.all([run(), run(), run(), run()]);
   expect(applied.flat().sort()).toEqual(['1_slow', '2_next']);
+});
+
+test('steps aside while a table that it changes is in use: others are not held up by its waiting', async () => {
+  write('1_first', 'create table one (a int);');
+  await run();
+  write('2_second', 'alter table one add column b int;');
+  const reader = new pg.Client({ connectionString: database.url });
+  await reader.connect();
+  try {
+    await reader.query('begin; select * from one');
+    const migrated = run();
+    await waitUntil(
+      async () => (await client.query('select 1 from pg_locks where not granted')).rowCount === 1,
+    );
+    const startedAt = performance.now();
+    await client.query('select * from one');
+    expect(performance.now() - startedAt).toBeLessThan(1_000);
+    await reader.query('commit');
+    expect(await migrated).toEqual(['2_second']);
+  } finally {
+    await reader.end();
+  }
 });
 
 describe('refuses', () => {

@@ -1,10 +1,11 @@
 import pg from 'pg';
-import { sqlStateOf, type Logger } from '@assistance/service-kit';
-import { withLockTimeout } from './with-lock-timeout.ts';
+import { serverSettings, sqlStateOf, withLockTimeout, type Logger } from '@assistance/service-kit';
 
 export const TALLY_KEPT_DAYS = 400;
 const LOCK_WAIT_MS = 100;
 const STATEMENT_TIMEOUT_MS = 600_000;
+/** Whoever freezes between two statements loses its turn: its connection holds the lock. */
+const SILENT_MS = 10_000;
 
 export interface DropDaysOptions {
   databaseUrl: string;
@@ -31,7 +32,13 @@ export async function dropDays(options: DropDaysOptions): Promise<number> {
     application_name: 'webhook-dispatcher retention',
     keepAlive: true,
     connectionTimeoutMillis: 3_000,
-    options: `-c timezone=UTC -c lock_timeout=${LOCK_WAIT_MS} -c statement_timeout=${STATEMENT_TIMEOUT_MS} -c jit=off`,
+    options: serverSettings({
+      timezone: 'UTC',
+      lock_timeout: LOCK_WAIT_MS,
+      statement_timeout: STATEMENT_TIMEOUT_MS,
+      idle_session_timeout: SILENT_MS,
+      jit: 'off',
+    }),
   });
   const end = (): void => void client.end().catch(() => undefined);
   client.on('error', () => undefined);

@@ -2,9 +2,14 @@ import { createHash, randomUUID } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import pg from 'pg';
+import { serverSettings } from './pool-config.ts';
+import { withLockTimeout } from './with-lock-timeout.ts';
 
 const LOCK = 72_707_369;
-const LOCK_WAIT = '120s';
+/** For another's turn, and for the lock of a table: whoever waits for that holds up all who come after. */
+const WAIT = { turnMs: 120_000, tableMs: 100 };
+/** Whoever freezes between two statements loses its turn. */
+const SILENT_MS = 10_000;
 
 interface Migration {
   name: string;
@@ -14,19 +19,27 @@ interface Migration {
 
 /**
  * Applies Prisma's migration files in order and records them in Prisma's own table, so that `prisma migrate deploy` and
- * this function can be used in turn. Each file runs in one transaction. Two at once: one applies, the other waits and
- * finds nothing to do. Refuses to go on after an edited or unfinished migration. Answers the names that it applied.
+ * this function can be used in turn. Each file runs in one transaction, and steps aside while a table that it changes is in
+ * use for long. Two at once: one applies, the other waits and finds nothing to do. Refuses to go on after an edited or unfinished migration. Answers the names that it applied.
  */
 export async function migrate(databaseUrl: string, directory: string): Promise<string[]> {
-  const client = new pg.Client({ connectionString: databaseUrl, application_name: 'migrate' });
+  const client = new pg.Client({
+    ...{ connectionString: databaseUrl, application_name: 'migrate', keepAlive: true },
+    options: serverSettings({
+      idle_session_timeout: SILENT_MS,
+      idle_in_transaction_session_timeout: SILENT_MS,
+      lock_timeout: WAIT.turnMs,
+    }),
+  });
+  client.on('error', () => undefined); // whatever is asked next is refused
   await client.connect();
   try {
-    await client.query(`set lock_timeout = '${LOCK_WAIT}'`);
     await client.query('select pg_advisory_lock($1)', [LOCK]);
+    await client.query(`set lock_timeout = ${WAIT.tableMs}`);
     await client.query(migrationsTable);
     const applied = await readApplied(client);
     const pending = (await readMigrations(directory)).filter((migration) => !isApplied(migration, applied));
-    for (const migration of pending) await apply(client, migration);
+    for (const migration of pending) await withLockTimeout(() => apply(client, migration));
     return pending.map(({ name }) => name);
   } finally {
     await client.end();

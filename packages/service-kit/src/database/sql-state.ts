@@ -19,13 +19,13 @@ export const isDataFault = (error: unknown): boolean => /^2[23]/.test(sqlStateOf
 
 /**
  * The database, or the way to it, is away or too busy for the moment, so the same again may pass: connections (class 08),
- * shutdown and recovery (57P0x), a statement or a lock that took too long (57014, 55P03), a deadlock or conflict (class 40),
- * too many connections or no space (class 53), read-only after a failover (25006), a system error (class 58), or the driver
+ * shutdown and recovery (57P0x), a statement or a lock that took too long (57014, 55P03), a transaction that fell silent
+ * (25P03), a deadlock or conflict (class 40), too many connections or no space (class 53), read-only after a failover (25006), a system error (class 58), or the driver
  * could not reach it at all.
  */
 export function isUnavailable(error: unknown): boolean {
   const state = sqlStateOf(error);
-  if (state !== undefined) return /^(08|40|53|57P0|57014|55P03|25006|58)/.test(state);
+  if (state !== undefined) return /^(08|40|53|57P0|57014|55P03|25P03|25006|58)/.test(state);
   for (let current: unknown = error, depth = 0; isObject(current) && depth < 6; depth++) {
     const { code, message, kind } = current;
     if (
