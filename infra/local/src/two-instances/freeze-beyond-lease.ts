@@ -8,6 +8,8 @@ import { untilBothOwn } from './until-both-own.ts';
 
 const events = 50;
 const answeredAfterMs = 300;
+/** Eight at a time, sending them takes about so long: it strikes at any moment of that. */
+const sendingMs = 1_500;
 const withinMs = 60_000;
 /** All that recording an outcome writes. */
 const tables = ['delivery', 'unsettled', 'attempt', 'lane'];
@@ -31,6 +33,7 @@ export async function* freezeBeyondLease(stage: Stage): AsyncGenerator<Finding> 
       subscribers.answer({ status: 500, delayMs: answeredAfterMs });
       await publishEvents({ brokers: kafka, topicPrefix, types: ['document.available'], count: events });
       await until(() => Promise.resolve(subscribers.receptions.length > before + subscribers.documents.size));
+      await sleep(Math.random() * sendingMs);
       const frozen = processFamily(victim.processes()['webhook-dispatcher-2']!);
       for (const pid of frozen) sendSignal(pid, 'SIGSTOP');
       try {
@@ -59,9 +62,13 @@ export async function* freezeBeyondLease(stage: Stage): AsyncGenerator<Finding> 
     holds: changed === 0,
   };
 
+  /** Of the subscriptions of documents alone: what traffic before this was owed may still come. */
   async function deliveries(): Promise<{ delivered: number; open: number }> {
     const { rows: found } = await client.query<{ delivered: number; open: number }>(
-      `select (select count(*)::int from delivery) as delivered, (select count(*)::int from unsettled) as open`,
+      `with mine as (select lane_no from lane where subscription_id = any ($1))
+       select (select count(*)::int from delivery join mine using (lane_no)) as delivered,
+              (select count(*)::int from unsettled join mine using (lane_no)) as open`,
+      [[...subscribers.documents.values()].map(({ subscriptionId }) => subscriptionId)],
     );
     return found[0]!;
   }
