@@ -131,6 +131,21 @@ describe('a stop', () => {
   );
 
   test.concurrent(
+    'gives back what is let go of, while something of another shard is still under way',
+    withDatabase(async ({ start, owners }) => {
+      const ended = Promise.withResolvers<void>();
+      const one = start({ onReleasing: ({ shard }) => (shard === 3 ? ended.promise : undefined) });
+      await holdsAll(one);
+      const stop = one.stop();
+      const isOnlyMine = (each: string | null, shard: number) => each === (shard === 3 ? one.owner : null);
+      await soon(async () => (await owners()).every(isOnlyMine));
+      ended.resolve();
+      await stop;
+      expect(await owners()).toEqual(Array(SHARDS).fill(null));
+    }),
+  );
+
+  test.concurrent(
     'goes through although letting go fails',
     withDatabase(async ({ start, owners }) => {
       const one = start({ onReleasing: () => Promise.reject(new Error('cannot')) });

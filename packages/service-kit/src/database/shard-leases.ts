@@ -169,30 +169,32 @@ export class ShardLeases implements Part {
     }
   }
 
-  /** Goes on beside the renewals, which the leases need for as long as their work is being ended. */
+  /** Each goes as soon as it is let go of, beside the renewals, which it needs for as long as its work is being ended. */
   private release(leases: HeldLease[]): void {
-    for (const lease of leases) lease.releasing = true;
-    const release = this.giveBack(leases).catch((error: unknown) => {
-      this.options.log.warn({ lease: this.options.name, err: error }, 'leases.release_failed');
-    });
-    this.releases.add(release);
-    void release.finally(() => this.releases.delete(release));
+    for (const lease of leases) {
+      lease.releasing = true;
+      const release = this.giveBack(lease).catch((error: unknown) => {
+        this.options.log.warn({ lease: this.options.name, err: error }, 'lease.release_failed');
+      });
+      this.releases.add(release);
+      void release.finally(() => this.releases.delete(release));
+    }
+    if (leases.length > 0)
+      this.options.log.info({ lease: this.options.name, shards: leases.length }, 'leases.releasing');
   }
 
-  private async giveBack(leases: HeldLease[]): Promise<void> {
-    if (leases.length === 0) return;
-    const { sql, name, log } = this.options;
-    await Promise.all(leases.map((lease) => this.letGo(lease)));
-    for (const lease of leases) if (this.held.get(lease.shard) === lease) this.held.delete(lease.shard);
+  private async giveBack(lease: HeldLease): Promise<void> {
+    const { sql, name } = this.options;
+    const { shard, epoch } = lease;
+    await this.letGo(lease);
+    if (this.held.get(shard) === lease) this.held.delete(shard);
     await sql.$executeRawUnsafe(
-      `update ${name}_lease l set owner = null, until = null
-       from unnest($2::int[], $3::bigint[]) as given (shard, epoch)
-       where l.owner = $1::uuid and l.shard = given.shard and l.epoch = given.epoch`,
+      `update ${name}_lease set owner = null, until = null
+       where owner = $1::uuid and shard = $2::int and epoch = $3::bigint`,
       this.owner,
-      leases.map(({ shard }) => shard),
-      leases.map(({ epoch }) => epoch),
+      shard,
+      epoch,
     );
-    log.info({ lease: name, released: leases.length, shards: this.held.size }, 'leases.released');
   }
 
   private async letGo({ shard, epoch }: HeldLease): Promise<void> {

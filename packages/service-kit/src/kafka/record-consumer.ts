@@ -110,7 +110,7 @@ export class RecordConsumer implements Part, Dependency {
       const consumer = kafka.consumer({
         groupId: topicPrefix + groupId,
         sessionTimeout: SESSION_MS,
-        heartbeatInterval: 2_000,
+        heartbeatInterval: 1_000,
         rebalanceTimeout: 20_000,
         allowAutoTopicCreation: false,
         maxWaitTimeInMs: 500,
