@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { diffMigrations } from './postgres/diff-migrations.ts';
 import { MachineFault } from './machine/machine-fault.ts';
 import { paths } from './machine/paths.ts';
-import { onStopSignal } from './processes/stop-signal.ts';
+import { runUntilStopped } from './processes/run-until-stopped.ts';
 import { withThrowawayStack } from './test-run/throwaway-stack.ts';
 
 const prismaDirOf = (service: string) => join(paths.apps, service, 'prisma');
@@ -13,32 +13,22 @@ const services = readdirSync(paths.apps).filter((app) => existsSync(join(prismaD
 const usage = `Usage: npm run migration -- check
        npm run migration -- <${services.join('|')}> <name-of-the-change>`;
 
-const stopping = new AbortController();
-onStopSignal(() => stopping.abort());
-try {
-  process.exitCode = await main(process.argv.slice(2));
-} catch (error) {
-  if (!(error instanceof MachineFault)) throw error;
-  console.error(error.message);
-  process.exitCode = 1;
-}
+await runUntilStopped((signal) => main(process.argv.slice(2), signal));
 
-async function main([service, name]: string[]): Promise<number> {
-  if (service === 'check' && name === undefined) return withPostgres(check);
+async function main([service, name]: string[], signal: AbortSignal): Promise<number> {
+  if (service === 'check' && name === undefined) return withPostgres(check, signal);
   if (service === undefined || name === undefined || !services.includes(service))
     throw new MachineFault(usage);
   if (!/^[a-z0-9]+([-_][a-z0-9]+)*$/.test(name)) {
     throw new MachineFault(`"${name}" is no name for a migration: lower-case words joined by - or _.`);
   }
-  return withPostgres((url) => create(service, name, url));
+  return withPostgres((url) => create(service, name, url), signal);
 }
 
-async function withPostgres(work: (url: string) => Promise<number>): Promise<number> {
+async function withPostgres(work: (url: string) => Promise<number>, signal: AbortSignal): Promise<number> {
   const given = process.env['TEST_POSTGRES_URL'];
   if (given !== undefined) return work(given);
-  return withThrowawayStack({ kafka: false, signal: stopping.signal }, ({ postgresUrl }) =>
-    work(postgresUrl),
-  );
+  return withThrowawayStack({ kafka: false, signal }, ({ postgresUrl }) => work(postgresUrl));
 }
 
 async function create(service: string, name: string, url: string): Promise<number> {

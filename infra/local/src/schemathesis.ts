@@ -10,7 +10,7 @@ import { localDirOf } from './machine/paths.ts';
 import { Progress, seconds } from './machine/progress.ts';
 import { LocalPlatform } from './platform/local-platform.ts';
 import { endLeftBehind, ProcessLedger } from './processes/process-ledger.ts';
-import { onStopSignal } from './processes/stop-signal.ts';
+import { runUntilStopped } from './processes/run-until-stopped.ts';
 import { furnish } from './schemathesis/furnish.ts';
 import { pythonEnvironment } from './schemathesis/python-environment.ts';
 import { runRounds } from './schemathesis/run-rounds.ts';
@@ -21,18 +21,12 @@ const mostUnavailable = 0.01;
 const settings = z
   .object({ CASES: z.coerce.number().int().min(1).default(10_000), SEED: z.coerce.number().int().default(1) })
   .safeParse(process.env);
-const stopping = new AbortController();
-onStopSignal(() => stopping.abort());
-try {
+await runUntilStopped((signal) => {
   if (!settings.success) throw new MachineFault('CASES and SEED are whole numbers; CASES is at least 1.');
-  process.exitCode = await main(settings.data.CASES, settings.data.SEED);
-} catch (error) {
-  if (!stopping.signal.aborted && !(error instanceof MachineFault)) throw error;
-  if (error instanceof MachineFault) console.error(`\n${error.message}`);
-  process.exitCode = stopping.signal.aborted ? 130 : 1;
-}
+  return main(settings.data.CASES, settings.data.SEED, signal);
+});
 
-async function main(cases: number, seed: number): Promise<number> {
+async function main(cases: number, seed: number, signal: AbortSignal): Promise<number> {
   const startedAt = performance.now();
   const progress = new Progress();
   const kept = join(localDirOf(process.env), 'schemathesis');
@@ -46,14 +40,14 @@ async function main(cases: number, seed: number): Promise<number> {
     void endLeftBehind(ledger.file);
     void platform.close();
   };
-  stopping.signal.addEventListener('abort', endAll);
+  signal.addEventListener('abort', endAll);
   try {
     const [st, addresses] = await Promise.all([
       progress.step('Schemathesis', () => pythonEnvironment(join(kept, 'python'), ledger)),
       platform.open(),
     ]);
     await progress.step('Something to be found', () => furnish(addresses));
-    const round = { st, platform: addresses, folder, ledger, progress, signal: stopping.signal };
+    const round = { st, platform: addresses, folder, ledger, progress, signal };
     const tried = await runRounds(round, { cases, seed });
     const { faults, answers } = tried;
     const unavailable = (answers['503'] ?? 0) / Object.values(answers).reduce((sum, n) => sum + n, 0);
@@ -69,7 +63,7 @@ async function main(cases: number, seed: number): Promise<number> {
     return faults.length === 0 && unavailable <= mostUnavailable ? 0 : 1;
   } finally {
     progress.end();
-    stopping.signal.removeEventListener('abort', endAll);
+    signal.removeEventListener('abort', endAll);
     await platform.close();
     rmSync(folder, { recursive: true, force: true });
   }

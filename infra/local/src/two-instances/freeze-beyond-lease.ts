@@ -21,7 +21,7 @@ const tables = ['delivery', 'unsettled', 'attempt', 'lane'];
 export async function* freezeBeyondLease(stage: Stage): AsyncGenerator<Finding> {
   const { victim, subscribers, topicPrefix, rounds, signal } = stage;
   const { databases, kafka } = victim.addresses;
-  const client = new Client(databases['webhook-dispatcher']!);
+  const client = new Client(databases['webhook-dispatcher']);
   await client.connect();
   let rows = 0;
   let changed = 0;

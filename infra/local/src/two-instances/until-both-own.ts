@@ -15,7 +15,7 @@ const lookEveryMs = 200;
 /** Resolves when both instances of each service hold their shares of what the two divide. */
 export async function untilBothOwn({ victim, signal }: Stage): Promise<void> {
   for (const [service, table] of leases) {
-    const client = new Client(victim.addresses.databases[service]!);
+    const client = new Client(victim.addresses.databases[service]);
     await client.connect();
     try {
       const giveUpAt = Date.now() + withinMs;
