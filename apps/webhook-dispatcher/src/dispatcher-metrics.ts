@@ -18,6 +18,11 @@ export function createDispatcherMetrics({ registry }: Metrics) {
   });
   return {
     inFlight: new Gauge({ name: 'deliveries_in_flight', help: 'Attempts under way.', registers }),
+    expired: new Counter({
+      name: 'deliveries_expired_total',
+      help: 'Deliveries that had not succeeded when the day of their event was dropped.',
+      registers,
+    }),
     attempted(outcome: AttemptOutcome, durationMs: number): void {
       attempts.inc({ outcome: outcome.kind === 'succeeded' ? 'succeeded' : outcome.reason });
       duration.observe(durationMs / 1000);

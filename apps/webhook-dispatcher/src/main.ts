@@ -43,6 +43,7 @@ const LOG_POOL_SIZE = 4;
 const env = readConfig(config, process.env);
 const log = createLogger({ service: 'webhook-dispatcher', level: env.LOG_LEVEL });
 const metrics = createMetrics('webhook-dispatcher');
+const dispatcherMetrics = createDispatcherMetrics(metrics);
 const prisma = openDatabase({ url: env.DATABASE_URL, poolSize: env.DATABASE_POOL_SIZE });
 const hotPath = openHotPath({ url: env.DATABASE_URL, poolSize: env.DATABASE_POOL_SIZE });
 const database = createDatabaseCheck({ sql: prisma, log });
@@ -50,6 +51,7 @@ const dayPartitions = createDayPartitions({ sql: prisma, log });
 const retention = createRetention({
   databaseUrl: env.DATABASE_URL,
   retentionDays: env.RETENTION_DAYS,
+  metrics: dispatcherMetrics,
   log,
 });
 
@@ -77,7 +79,7 @@ const delivery: LaneDelivery = new LaneDelivery({
   leases,
   sender,
   settings: deliverySettings(env),
-  metrics: createDispatcherMetrics(metrics),
+  metrics: dispatcherMetrics,
   log,
   onReported: () => relay.wake(),
   onLost: (shards) => shards.forEach((shard) => owner.lose(shard)),

@@ -17,6 +17,7 @@ let prisma: PrismaClient;
 let client: pg.Client;
 
 beforeEach(async () => {
+  expired = [];
   database = await createTestDatabase({
     template: 'webhook-dispatcher',
     migrate: (url) => migrate(url, join(import.meta.dirname, '..', 'prisma', 'migrations')),
@@ -32,8 +33,10 @@ afterEach(async () => {
   await database?.drop();
 });
 
+let expired: number[];
+const onExpired = (deliveries: number) => expired.push(deliveries);
 const turn = (retentionDays = 7): Promise<number> =>
-  dropDays({ databaseUrl: database.url, retentionDays, log });
+  dropDays({ databaseUrl: database.url, retentionDays, log, onExpired });
 
 interface Lane {
   subscriptionId: string;
@@ -116,6 +119,7 @@ test('a day older than the kept ones is tallied as it was counted before, and is
 
   expect(await turn()).toBe(4);
 
+  expect(expired).toEqual([6]);
   expect(await tablesOfDay(prisma, 9)).toEqual([]);
   expect(await prisma.event.count()).toBe(0);
   expect(await prisma.tally.count()).toBe(2);
@@ -133,7 +137,8 @@ test('a day is kept until all of it is older than the kept days', async () => {
   expect(await tablesOfDay(prisma, 7)).toHaveLength(4);
   expect(await prisma.event.count()).toBe(1);
   const end = expiresAt(noonOf(7), 7);
-  const turnAt = (now: Date) => dropDays({ databaseUrl: database.url, retentionDays: 7, log, now });
+  const turnAt = (now: Date) =>
+    dropDays({ databaseUrl: database.url, retentionDays: 7, log, onExpired, now });
   expect(await turnAt(new Date(end.getTime() - 1))).toBe(0);
   expect(await turnAt(end)).toBe(4);
   expect(await prisma.event.count()).toBe(0);

@@ -11,6 +11,8 @@ export interface DropDaysOptions {
   databaseUrl: string;
   retentionDays: number;
   log: Logger;
+  /** So many deliveries expired with a day: they were owed to their subscribers and never succeeded. */
+  onExpired?: (deliveries: number) => void;
   /** The moment that ages are counted from; by default the database's own clock. */
   now?: Date;
   /** Ends the connection, wherever it is; the next turn goes on from there. */
@@ -52,7 +54,10 @@ export async function dropDays(options: DropDaysOptions): Promise<number> {
   }
 }
 
-async function takeTurn(client: pg.Client, { retentionDays, now, log }: DropDaysOptions): Promise<number> {
+async function takeTurn(
+  client: pg.Client,
+  { retentionDays, now, log, onExpired }: DropDaysOptions,
+): Promise<number> {
   const turn = await client.query<{ mine: boolean }>(
     `select pg_try_advisory_lock(hashtext('retention')) as mine`,
   );
@@ -60,7 +65,10 @@ async function takeTurn(client: pg.Client, { retentionDays, now, log }: DropDays
   await raiseFloor(client, retentionDays, now);
   let dropped = 0;
   for (const { day, isTallied, partitions } of await daysBelowFloor(client)) {
-    if (!isTallied) await client.query('select tally_day($1::date)', [day]);
+    if (!isTallied) {
+      await client.query('select tally_day($1::date)', [day]);
+      onExpired?.(await expiredWith(client, day));
+    }
     for (const partition of partitions) await dropPartition(client, partition);
     dropped += partitions.length;
     log.info({ day, partitions: partitions.length }, 'retention.day_dropped');
@@ -70,6 +78,14 @@ async function takeTurn(client: pg.Client, { retentionDays, now, log }: DropDays
     [now ?? null, TALLY_KEPT_DAYS],
   );
   return dropped;
+}
+
+async function expiredWith(client: pg.Client, day: string): Promise<number> {
+  const { rows } = await client.query<{ expired: number }>(
+    'select coalesce(sum(expired), 0)::float8 as expired from tally where day = $1::date',
+    [day],
+  );
+  return rows[0]?.expired ?? 0;
 }
 
 /** Waits for the recordings under way, each of some milliseconds, and only when there is a day to drop. */
