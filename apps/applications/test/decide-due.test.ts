@@ -248,17 +248,3 @@ test('the version that an application was taken under decides, also where it is 
   expect((await get(caller, `applications/${applicationId}/status`)).body.status).toBe('Not eligible');
   expect((await post(caller, `applications/${open}/withdraw`)).status).toBe(200);
 });
-
-test('a submission wakes the loop: it is decided in far less than a poll', async () => {
-  const own = await startService();
-  try {
-    const caller = clientOf(own);
-    const applicationId = await submitted(caller);
-    await untilStatus(caller, applicationId, 'eligible');
-    const [, , decided] = (await get(caller, `applications/${applicationId}/history`)).body.data;
-    const { submittedAt } = (await get(caller, `applications/${applicationId}`)).body;
-    expect(Date.parse(decided.at) - Date.parse(submittedAt)).toBeLessThan(200);
-  } finally {
-    await own.stop();
-  }
-});

@@ -146,6 +146,18 @@ describe('the service as it runs', () => {
     await waitUntil(() => heardOf(applicationId).includes('decided awarded'), { timeoutMs: 10_000 });
   });
 
+  test('a submission wakes the deciding loop, which without that looks twice a second', async () => {
+    const waitedMs: number[] = [];
+    for (let n = 0; n < 7; n++) {
+      const applicationId = await submitted(client());
+      await untilStatus(client(), applicationId, 'eligible');
+      const { data } = (await get(client(), `applications/${applicationId}/history`)).body;
+      waitedMs.push(Date.parse(data.at(-1).at) - Date.parse(data[0].at));
+    }
+    const median = waitedMs.sort((a, b) => a - b)[3];
+    expect(median).toBeLessThan(200);
+  });
+
   test('a record that is no message goes to the dead letters, and holds up nothing', async () => {
     const applicationId = await submitted(client());
     await untilStatus(client(), applicationId, 'eligible');
