@@ -13,7 +13,7 @@ import {
   type Instance,
   type Service,
 } from './support/start-service.ts';
-import { get, post, submit, submitted, untilStatus } from './support/submission.ts';
+import { get, post, submit, submitted } from './support/submission.ts';
 
 let service: Service;
 let client: Got;
