@@ -78,6 +78,22 @@ test('a failed delivery is tried again with the same id and a fresh signature un
   expect(await unsettledOf(record.subscriptionId)).toHaveLength(0);
 });
 
+test('of many that fail at any moment, none is forgotten while others are looked up to be tried again', async () => {
+  const failed = new Set<string>();
+  receiver.respond(({ path, headers }) => {
+    const delivery = `${path} ${String(headers['webhook-id'])}`;
+    const delayMs = Math.random() * 30;
+    if (failed.has(delivery)) return { delayMs };
+    failed.add(delivery);
+    return { status: 500, delayMs };
+  });
+  const subscriptions = 16;
+  for (let n = 0; n < subscriptions; n++)
+    await surroundings.subscribe({ callbackUrl: `${receiver.url}/${n}` });
+  const ids = await surroundings.publishEvents(150);
+  await receiver.waitForCount(2 * subscriptions * ids.length, 20_000);
+}, 40_000);
+
 test('a delivery that runs out of attempts is dead and stays visible', async () => {
   receiver.respond(() => ({ status: 503, body: 'closed for today' }));
   const { record } = await surroundings.subscribe({ callbackUrl: receiver.url });

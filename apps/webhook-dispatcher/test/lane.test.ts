@@ -90,6 +90,18 @@ test('retries that a pause forgets are looked up again', () => {
   expect(lane.nextDueAt).toBe(0);
 });
 
+test.each([
+  ['nothing else is due', Infinity],
+  ['something is due later', 2_000],
+])('what becomes due while that is looked up is not forgotten (%s)', (_what, found) => {
+  const lane = laneThatRead([]);
+  lane.becomesDue(500);
+  lane.beginLookingUpDue();
+  lane.becomesDue(1_000);
+  lane.endLookingUpDue(found);
+  expect(lane.nextDueAt).toBe(1_000);
+});
+
 test('the cursor does not pass over what waited and was forgotten, whatever is recorded behind it', () => {
   const lane = laneThatRead([event(1, 'a'), event(2, 'a'), event(3, 'b')]);
   for (const subject of ['a', 'b']) {

@@ -203,7 +203,7 @@ export class LaneDelivery implements Part {
       attempt: { attemptNumber, attemptedAt, durationMs, outcome },
       step,
       onRecorded: () => {
-        if (step.state === 'retry') lane.nextDueAt = Math.min(lane.nextDueAt, step.dueAt);
+        if (step.state === 'retry') lane.becomesDue(step.dueAt);
         else if (inSubjectOrder) void this.order.release(subscription, lane, event.subject);
         if (endsOriginalHead) void this.order.release(subscription, subscription.live, event.subject);
         if (byHand !== undefined) subscription.askedByHand.get(keyOf(lane.laneNo, event.seq))?.('done');
@@ -245,7 +245,7 @@ export class LaneDelivery implements Part {
     );
     // What was looked up as due is not what was tried longest ago.
     if (judgement.judged === 'failing') for (const lane of subscription.lanes()) lane.forgetRetries();
-    if (judgement.revivedAt === now) for (const lane of subscription.lanes()) lane.nextDueAt = now;
+    if (judgement.revivedAt === now) for (const lane of subscription.lanes()) lane.becomesDue(now);
   }
 
   /** With order per subject: what is behind a delivery that waits for its next attempt is recorded, and the lane goes on. */
@@ -276,7 +276,7 @@ export class LaneDelivery implements Part {
       subscription.maySend(now) &&
       subscription.lanes().every((each) => !each.behind && !each.hasJob());
     const wantsDue = status === 'active' && lane.retries.length === 0 && lane.nextDueAt <= now;
-    if (!lane.loadingDue && (wantsProbe || wantsDue)) void this.loadDue(subscription, lane, wantsProbe);
+    if (!lane.isLookingUpDue && (wantsProbe || wantsDue)) void this.loadDue(subscription, lane, wantsProbe);
   }
 
   private async readOn(subscription: SubscriptionLanes, lane: Lane, after: number): Promise<void> {
@@ -293,10 +293,11 @@ export class LaneDelivery implements Part {
   }
 
   private async loadDue(subscription: SubscriptionLanes, lane: Lane, probe: boolean): Promise<void> {
-    lane.loadingDue = true;
+    lane.beginLookingUpDue();
+    let nextDueAt = 0; // unless it is found out, it is looked up again
     try {
       const { revivedAt } = subscription.judgement;
-      const { jobs, nextDueAt } = await readDue(this.options.sql, lane, {
+      const due = await readDue(this.options.sql, lane, {
         now: new Date(this.now()),
         revivedAt: revivedAt === null ? null : new Date(revivedAt),
         limit: probe ? 1 : DUE_PORTION,
@@ -304,15 +305,16 @@ export class LaneDelivery implements Part {
       });
       const isNew = ({ event }: Job): boolean =>
         !lane.busy.has(event.seq) && !subscription.forced.some((forced) => forced.event.seq === event.seq);
-      const isStill = probe === (subscription.status === 'failing');
-      if (isStill) lane.retries.push(...jobs.filter(isNew));
-      lane.nextDueAt = isStill ? nextDueAt : 0;
-      if (probe && isStill && jobs.length === 0) return;
+      if (probe === (subscription.status === 'failing')) {
+        lane.retries.push(...due.jobs.filter(isNew));
+        nextDueAt = due.nextDueAt;
+        if (probe && due.jobs.length === 0) return;
+      }
     } catch (error) {
       this.options.log.warn({ err: error }, 'lane.due_read_failed');
       await delay(AGAIN_MS);
     } finally {
-      lane.loadingDue = false;
+      lane.endLookingUpDue(nextDueAt);
     }
     this.pump(subscription);
   }
@@ -322,7 +324,7 @@ export class LaneDelivery implements Part {
     const { holdUntil } = subscription.judgement;
     const dueAts = subscription.lanes().map((lane) => {
       if (lane.hasJob()) return now;
-      return subscription.status === 'active' && !lane.loadingDue ? lane.nextDueAt : Infinity;
+      return subscription.status === 'active' && !lane.isLookingUpDue ? lane.nextDueAt : Infinity;
     });
     const heldUntil = holdUntil !== null && holdUntil > now ? holdUntil : 0;
     const probes = subscription.status === 'failing' && subscription.inFlight === 0;

@@ -262,7 +262,7 @@ export class LaneOwner {
     if (subscription.judgement.epoch >= statusEpoch) return;
     const revivedAt = subscription.judgement.judged === 'active' ? null : this.delivery.now();
     subscription.judgement = { ...freshJudgement(statusEpoch), revivedAt };
-    if (revivedAt !== null) for (const lane of subscription.lanes()) lane.nextDueAt = revivedAt;
+    if (revivedAt !== null) for (const lane of subscription.lanes()) lane.becomesDue(revivedAt);
     this.delivery.recorder.addJudgement(subscription);
   }
 

@@ -69,9 +69,9 @@ export class Lane {
   spans: Span[];
   /** All that the lane takes up to here is recorded. */
   cursor: number;
-  /** When the earliest retry is due, in ms; Infinity when there is none. */
+  /** When the earliest retry is due, in ms; Infinity when there is none. While that is looked up, of those since. */
   nextDueAt = Infinity;
-  loadingDue = false;
+  private lookingUpDue = false;
   readonly retries: Job[] = [];
   /** Positions that are being sent, or were sent and are not yet recorded. */
   readonly busy = new Set<number>();
@@ -189,7 +189,7 @@ export class Lane {
 
   /** Forgets what was looked up as due: it is looked up again. */
   forgetRetries(): void {
-    if (this.retries.length > 0) this.nextDueAt = 0;
+    if (this.retries.length > 0) this.becomesDue(0);
     this.retries.length = 0;
   }
 
@@ -204,6 +204,26 @@ export class Lane {
 
   hasJob(): boolean {
     return this.retries.length > 0 || this.waiting.length > 0;
+  }
+
+  get isLookingUpDue(): boolean {
+    return this.lookingUpDue;
+  }
+
+  /** A delivery is to be tried again at this time. */
+  becomesDue(at: number): void {
+    this.nextDueAt = Math.min(this.nextDueAt, at);
+  }
+
+  beginLookingUpDue(): void {
+    this.lookingUpDue = true;
+    this.nextDueAt = Infinity;
+  }
+
+  /** What became due meanwhile may have been recorded too late to be in what was read: the earlier of both counts. */
+  endLookingUpDue(nextDueAt: number): void {
+    this.lookingUpDue = false;
+    this.becomesDue(nextDueAt);
   }
 
   /** The next delivery in order: what is due again before what is new. With order per subject, one at a time for each. */

@@ -115,7 +115,7 @@ function laneOf(row: LaneRow): Lane {
     cursor: Number(row.cursor),
     recordedBeyond: row.recorded,
   });
-  lane.nextDueAt = row.next_due_at?.getTime() ?? Infinity;
+  lane.becomesDue(row.next_due_at?.getTime() ?? Infinity);
   return lane;
 }
 

@@ -50,7 +50,7 @@ export class OrderPerSubject {
       lane.heldSubjects.clear();
       lane.behindLive.clear();
       await releaseAllSubjects(sql, lane, proof);
-      lane.nextDueAt = now();
+      lane.becomesDue(now());
     }
   }
 
@@ -103,7 +103,7 @@ export class OrderPerSubject {
   /** It is due, and the others of its subject wait for it. */
   private becomesHead(lane: Lane, subject: string, seq: number): void {
     lane.heldSubjects.set(subject, { seq, is: 'retrying' });
-    lane.nextDueAt = this.options.now();
+    lane.becomesDue(this.options.now());
   }
 
   /** The live lane owes nothing of the subject any more: replays that waited for that go on. */

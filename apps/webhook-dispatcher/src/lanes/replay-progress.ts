@@ -36,7 +36,7 @@ export function createReplayProgress(options: {
 
   async function tell(subscription: SubscriptionLanes, lane: Lane): Promise<void> {
     const ended =
-      lane.settled && !lane.behind && !lane.hasJob() && !lane.loadingDue && lane.nextDueAt === Infinity;
+      lane.settled && !lane.behind && !lane.hasJob() && !lane.isLookingUpDue && lane.nextDueAt === Infinity;
     const { progress, completed } = await progressOf({ sql, expired }, subscription, lane, ended);
     const text = JSON.stringify({ progress, completed });
     if (told.get(lane) === text || subscription.dropped) return;
