@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { waitUntil } from '@assistance/test-kit';
-import { createLogger, ShardLeases, type Lease, type ShardLeasesOptions } from '../src/index.ts';
+import { createLogger, ShardLeases, type Lease, type ShardLeasesOptions, type Sql } from '../src/index.ts';
 import { freezable, openTestDatabase, type OpenDatabase } from './support/open-test-database.ts';
 
 const SHARDS = 16;
@@ -199,6 +199,48 @@ test.concurrent(
     expect(one.epochOf(0)).toBe(2n);
   }),
 );
+
+describe('what an instance has in the database and does not know of comes to its end:', () => {
+  /** Does as it is told, but loses the first answer to a statement that says this. */
+  const losingAnAnswer = (sql: Sql, words: string): Sql => {
+    let isLost = false;
+    const lose = (text: string): void => {
+      if (isLost || !text.includes(words)) return;
+      isLost = true;
+      throw new Error('Connection terminated unexpectedly');
+    };
+    return {
+      $queryRawUnsafe: async (text, ...values) => {
+        const answer = await sql.$queryRawUnsafe(text, ...values);
+        lose(text);
+        return answer as never;
+      },
+      $executeRawUnsafe: async (text, ...values) => {
+        lose(text); // never came to the database
+        return sql.$executeRawUnsafe(text, ...values);
+      },
+    };
+  };
+
+  test.concurrent(
+    'shards whose acquisition it was not told of',
+    withDatabase(async ({ database, start }) => {
+      const one = start({ sql: losingAnAnswer(database.sql, 'epoch = l.epoch + 1') });
+      await holdsAll(one);
+      expect(one.epochOf(0)).toBe(2n);
+    }),
+  );
+
+  test.concurrent(
+    'a shard that it could not give back',
+    withDatabase(async ({ database, start }) => {
+      const one = start({ sql: losingAnAnswer(database.sql, 'set owner = null') });
+      await holdsAll(one);
+      const two = start();
+      await soon(() => two.heldShards().length === SHARDS / 2);
+    }),
+  );
+});
 
 describe('an instance that is frozen', () => {
   test.concurrent(

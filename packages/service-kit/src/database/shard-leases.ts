@@ -148,22 +148,29 @@ export class ShardLeases implements Part {
     return row?.members ?? 1;
   }
 
+  /** Of what is held alone: a lease that this instance has and does not know of, for an answer was lost, comes to its end. */
   private async renew(askedAt: number): Promise<void> {
-    const { sql, name } = this.options;
-    const rows = await sql.$queryRawUnsafe<{ shard: number; epoch: bigint }[]>(
-      `update ${name}_lease set until = clock_timestamp() + $2::int * interval '1 millisecond'
-       where owner = $1::uuid and until > clock_timestamp()
-       returning shard, epoch`,
+    const { sql, name, log } = this.options;
+    const held = [...this.held.values()];
+    if (held.length === 0) return;
+    const rows = await sql.$queryRawUnsafe<{ shard: number }[]>(
+      `update ${name}_lease l set until = clock_timestamp() + $2::int * interval '1 millisecond'
+       from unnest($3::int[], $4::bigint[]) as held (shard, epoch)
+       where l.owner = $1::uuid and l.shard = held.shard and l.epoch = held.epoch and l.until > clock_timestamp()
+       returning l.shard`,
       this.owner,
       LEASE_MS,
+      held.map(({ shard }) => shard),
+      held.map(({ epoch }) => epoch),
     );
-    const renewed = new Map(rows.map((row) => [row.shard, row.epoch]));
-    for (const lease of [...this.held.values()]) {
-      if (renewed.get(lease.shard) === lease.epoch) {
+    const renewed = new Set(rows.map(({ shard }) => shard));
+    for (const lease of held) {
+      if (this.held.get(lease.shard) !== lease) continue; // given back meanwhile
+      if (renewed.has(lease.shard)) {
         lease.deadline = askedAt + LEASE_MS - MARGIN_MS;
       } else {
         this.held.delete(lease.shard);
-        this.options.log.warn({ lease: name, shard: lease.shard }, 'lease.lost');
+        log.warn({ lease: name, shard: lease.shard }, 'lease.lost');
         void this.letGo(lease);
       }
     }
