@@ -1,5 +1,7 @@
 import { afterAll, afterEach, beforeEach, expect, test } from '@jest/globals';
 import { holdStatements, waitUntil, type Receiver } from '@assistance/test-kit';
+import { shardOf } from '@assistance/service-kit';
+import { LANE_SHARDS } from '../src/mirror/lane-shards.ts';
 import { createSurroundings, startDispatcher, type Dispatcher } from './start-dispatcher.ts';
 
 const surroundings = await createSurroundings();
@@ -131,4 +133,28 @@ test('an instance that is frozen in the middle of a transaction does not hold up
   frozen.process.thaw();
   await waitUntil(async () => (await shares()).join() === '32,32', { timeoutMs: 15_000 });
   expect(doubled(ids)).toBe(0);
+}, 60_000);
+
+test('an event that comes while a lease is late in being renewed is delivered', async () => {
+  await start();
+  await waitUntil(async () => (await shares()).join() === '64');
+  const { record } = await surroundings.subscribe({ callbackUrl: receiver.url });
+  const [first] = await surroundings.publishEvents(1);
+  await receiver.waitFor(({ headers }) => headers['webhook-id'] === first);
+  const held = await holdStatements({
+    databaseUrl: surroundings.database.url,
+    table: 'shard_lease',
+    on: 'update',
+  });
+  await held.reached();
+  const shard = shardOf(record.subscriptionId, LANE_SHARDS);
+  const { until } = await surroundings.prisma.shardLease.findUniqueOrThrow({ where: { shard } });
+  /** The instance's own deadline is a second before the database's. */
+  const beforeItsEnd = (ms: number) =>
+    new Promise((resolve) => setTimeout(resolve, until!.getTime() - ms - Date.now()));
+  await beforeItsEnd(800);
+  const [late] = await surroundings.publishEvents(1);
+  await beforeItsEnd(300);
+  await held.release();
+  await receiver.waitFor(({ headers }) => headers['webhook-id'] === late);
 }, 60_000);

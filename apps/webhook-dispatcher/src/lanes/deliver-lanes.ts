@@ -112,7 +112,12 @@ export class LaneDelivery implements Part {
 
   private pumpOne(subscription: SubscriptionLanes): void {
     const { leases, settings } = this.options;
-    if (subscription.dropped || subscription.suspended || !leases.holds(subscription.shard)) return;
+    if (subscription.dropped || subscription.suspended) return;
+    if (!leases.holds(subscription.shard)) {
+      // Perhaps it is only late in being renewed; if it is lost, this is forgotten.
+      this.timed.set(subscription, this.now() + AGAIN_MS);
+      return;
+    }
     if (subscription.status === 'paused' || subscription.status === 'deleted') {
       for (const lane of subscription.lanes()) lane.forgetWaiting();
       this.timed.delete(subscription);
