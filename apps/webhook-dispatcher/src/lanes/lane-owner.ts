@@ -178,9 +178,9 @@ export class LaneOwner {
 
   private async loadAcquired(): Promise<void> {
     const { sql, leases, log } = this.options;
-    const shards = this.acquired.splice(0).filter((shard) => leases.holds(shard));
+    const epochs = new Map(this.acquired.splice(0).map((shard) => [shard, leases.acquiredEpochOf(shard)]));
+    const shards = [...epochs.keys()].filter((shard) => epochs.get(shard) !== undefined);
     if (shards.length === 0) return;
-    const epochs = new Map(shards.map((shard) => [shard, leases.epochOf(shard)]));
     try {
       await joinSpans(sql, { shards });
       const loaded = await loadShards(this.options, shards);
@@ -204,7 +204,7 @@ export class LaneOwner {
     if (epoch === undefined) return;
     const proof = { shard, owner: leases.owner, epoch };
     if (subscription.bySubject && !(await this.delivery.order.load(subscription, proof))) return;
-    const isMine = leases.epochOf(shard) === epoch && leases.heldShards().includes(shard);
+    const isMine = leases.acquiredEpochOf(shard) === epoch;
     if (!isMine || this.subscriptions.has(subscriptionId)) return;
     this.subscriptions.set(subscriptionId, subscription);
     this.index(subscription);
@@ -223,7 +223,7 @@ export class LaneOwner {
   /** What was not recorded is known only here: if the shard is still this instance's, its lanes are loaded anew. */
   lose(shard: number): void {
     this.drop(shard);
-    const epoch = this.options.leases.epochOf(shard);
+    const epoch = this.options.leases.acquiredEpochOf(shard);
     if (epoch !== undefined) this.take({ shard, epoch });
   }
 

@@ -87,6 +87,15 @@ export class ShardLeases implements Part {
     return this.holds(shard) ? this.held.get(shard)?.epoch : undefined;
   }
 
+  /**
+   * The epoch of a shard that was acquired and, as far as is known, not lost, and is not on its way to another instance. It
+   * may be late in being renewed, so that for the moment nothing may be done for it.
+   */
+  acquiredEpochOf(shard: number): bigint | undefined {
+    const lease = this.held.get(shard);
+    return lease?.releasing === false ? lease.epoch : undefined;
+  }
+
   /** The shards to take up work for: held, and not on their way to another instance. */
   heldShards(): number[] {
     return [...this.held.values()]
