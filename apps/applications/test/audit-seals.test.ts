@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { createMetrics, type Sql } from '@assistance/service-kit';
-import { runCommand, waitUntil } from '@assistance/test-kit';
+import { runCommand, staySilent, waitUntil } from '@assistance/test-kit';
 import { createAuditMetrics } from '../src/audit/audit-metrics.ts';
 import { AuditSealer } from '../src/audit/audit-sealer.ts';
 import { checkAudit, type AuditCheck } from '../src/audit/check-audit.ts';
@@ -106,6 +106,7 @@ describe('the sealer', () => {
     const sealedBefore = await numberOf('max(audit_id) from audit_seal');
     await prisma.$transaction(
       async (late) => {
+        await staySilent(late);
         await note(late, 'late');
         await note(prisma, 'early');
         await untilLooked(3);

@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { runCommand } from '@assistance/test-kit';
+import { runCommand, staySilent } from '@assistance/test-kit';
 import type { Got } from 'got';
 import { eraseAnswers } from '../src/retention/erase-answers.ts';
 import { determined } from './support/case-record.ts';
@@ -98,6 +98,7 @@ test('more than one portion, by two at once, each once; what another holds is le
   );
   await service.prisma.$transaction(
     async (other) => {
+      await staySilent(other);
       await other.$executeRawUnsafe(`select 1 from application where application_id = $1 for update`, held);
       const erased = await Promise.all([1, 2].map(() => eraseAnswers(service.prisma, 300)));
       expect(erased.reduce((sum, each) => sum + each, 0)).toBe(1_200);

@@ -1,7 +1,7 @@
 import { createSecretKey, randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { createDatabaseAdapter } from '@assistance/service-kit';
-import { waitUntil } from '@assistance/test-kit';
+import { staySilent, waitUntil } from '@assistance/test-kit';
 import type { Got } from 'got';
 import { PrismaClient } from '../src/generated/prisma/client.ts';
 import { loadPrograms } from '../src/programs/load-programs.ts';
@@ -180,6 +180,7 @@ describe('while another transaction holds the key', () => {
     const held = service.prisma
       .$transaction(
         async (transaction) => {
+          await staySilent(transaction);
           await transaction.$executeRawUnsafe(
             `insert into application (application_id, owner, idempotency_key, fingerprint, fingerprint_key_id, program_code,
                program_version, program_digest, channel, applicant_ref, submitted_at, status)

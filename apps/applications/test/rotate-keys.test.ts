@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { createKeyRing, type KeyRingConfig } from '@assistance/service-kit';
-import { runCommand } from '@assistance/test-kit';
+import { runCommand, staySilent } from '@assistance/test-kit';
 import { rewrapDataKeys } from '../src/retention/rewrap-data-keys.ts';
 import { openAnswers } from '../src/submission/seal-answers.ts';
 import { clientOf, startService, type Instance, type Service } from './support/start-service.ts';
@@ -110,6 +110,7 @@ test('a row that another holds is passed over, and found by the next walk', asyn
   const total = await service.prisma.application.count();
   await service.prisma.$transaction(
     async (other) => {
+      await staySilent(other);
       await other.$executeRawUnsafe(
         `select 1 from application where application_id = $1 for update`,
         applicationId,

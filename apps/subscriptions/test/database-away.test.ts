@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { createTcpProxy, waitUntil, type TcpProxy } from '@assistance/test-kit';
+import { createTcpProxy, staySilent, waitUntil, type TcpProxy } from '@assistance/test-kit';
 import { startEventsApi, type Caller, type EventsApi } from './start-events-api.ts';
 import { subscribe, takeOutbox, wanted } from './subscriptions-of.ts';
 
@@ -24,6 +24,7 @@ async function hold(statement: string, ...parameters: unknown[]): Promise<() => 
   const locked = Promise.withResolvers<void>();
   const released = Promise.withResolvers<void>();
   const holding = api.prisma.$transaction(async (transaction) => {
+    await staySilent(transaction);
     await transaction.$executeRawUnsafe(statement, ...parameters);
     locked.resolve();
     await released.promise;

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { createKeyRing, createLogger } from '@assistance/service-kit';
-import { runCommand } from '@assistance/test-kit';
+import { runCommand, staySilent } from '@assistance/test-kit';
 import { keysInUse } from '../src/upkeep/keys-in-use.ts';
 import { resealSecrets } from '../src/upkeep/reseal-secrets.ts';
 import { startEventsApi, type Caller, type EventsApi } from './start-events-api.ts';
@@ -60,6 +60,7 @@ test('a subscription that another holds is passed over, and found by the next wa
   const log = createLogger({ service: 'test', level: 'silent' });
   const walk = () => resealSecrets({ prisma: api.prisma, keyRing: ring, log, wakeRelay: () => undefined });
   await api.prisma.$transaction(async (other) => {
+    await staySilent(other);
     await other.$executeRawUnsafe(
       `select 1 from subscription where subscription_id = $1 for update`,
       subscriptionId,

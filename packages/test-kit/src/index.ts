@@ -17,3 +17,4 @@ export {
 export { refuseForSpace, type SpaceRefusal } from './refuse-for-space.ts';
 export { migrateFurther } from './migrate-further.ts';
 export { runCommand, type CommandOptions } from './run-command.ts';
+export { staySilent } from './stay-silent.ts';
