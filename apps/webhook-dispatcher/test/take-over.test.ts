@@ -1,8 +1,5 @@
-import { afterAll, afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import { holdStatements, waitUntil, type Hold, type Receiver } from '@assistance/test-kit';
-import { shardOf } from '@assistance/service-kit';
-import type { SubscriptionRecord } from '@assistance/types';
-import { LANE_SHARDS } from '../src/mirror/lane-shards.ts';
+import { afterAll, afterEach, beforeEach, expect, test } from '@jest/globals';
+import { holdStatements, waitUntil, type Receiver } from '@assistance/test-kit';
 import { createSurroundings, startDispatcher, type Dispatcher } from './start-dispatcher.ts';
 
 const surroundings = await createSurroundings();
@@ -13,12 +10,8 @@ beforeEach(async () => {
   receiver = await surroundings.receive();
 });
 
-afterEach(async () => {
-  await Promise.all([...surroundings.running].map((dispatcher) => dispatcher.kill()));
-  // The leases of the dead end; here at once, else after 10 s.
-  await surroundings.prisma.shardMember.deleteMany();
-  await surroundings.prisma.shardLease.updateMany({ data: { until: null } });
-});
+// A stop leaves nothing for the next test to wait for; a kill leaves leases, and members of Kafka's groups, for 10 s.
+afterEach(() => Promise.all([...surroundings.running].map((dispatcher) => dispatcher.stop())));
 
 const start = (): Promise<Dispatcher> => startDispatcher(surroundings);
 
@@ -135,50 +128,3 @@ test('an instance that is frozen in the middle of a transaction does not hold up
   await waitUntil(async () => (await shares()).join() === '32,32', { timeoutMs: 15_000 });
   expect(doubled(ids)).toBe(0);
 }, 60_000);
-
-describe('while a lease is late in being renewed', () => {
-  let record: SubscriptionRecord;
-  let renewals: Hold;
-  /** So long before it would end; the instance's own deadline is a second before that. */
-  let beforeItsEnd: (ms: number) => Promise<unknown>;
-
-  const hold = (table: string, on: 'insert' | 'update') =>
-    holdStatements({ databaseUrl: surroundings.database.url, table, on });
-
-  beforeEach(async () => {
-    await start();
-    await waitUntil(async () => (await shares()).join() === '64');
-    ({ record } = await surroundings.subscribe({ callbackUrl: receiver.url }));
-    const [id] = await surroundings.publishEvents(1);
-    await receiver.waitFor(({ headers }) => headers['webhook-id'] === id);
-    renewals = await hold('shard_lease', 'update');
-    await renewals.reached();
-    const shard = shardOf(record.subscriptionId, LANE_SHARDS);
-    const { until } = await surroundings.prisma.shardLease.findUniqueOrThrow({ where: { shard } });
-    beforeItsEnd = (ms) => new Promise((resolve) => setTimeout(resolve, until!.getTime() - ms - Date.now()));
-  }, 30_000);
-
-  test('an event that comes is delivered once it is renewed', async () => {
-    await beforeItsEnd(800);
-    const [id] = await surroundings.publishEvents(1);
-    await beforeItsEnd(300);
-    await renewals.release();
-    await receiver.waitFor(({ headers }) => headers['webhook-id'] === id);
-  }, 40_000);
-
-  test('what cannot be recorded either is delivered again once it is', async () => {
-    const recordings = await hold('delivery', 'insert');
-    // A statement waits for 5 s: so this one is given up after the instance's deadline.
-    await beforeItsEnd(5_650);
-    await surroundings.publishEvents(1);
-    await recordings.reached();
-    await beforeItsEnd(300);
-    await Promise.all([recordings.release(), renewals.release()]);
-    const { laneNo } = await surroundings.prisma.lane.findFirstOrThrow({
-      where: { subscriptionId: record.subscriptionId },
-    });
-    await waitUntil(async () => (await surroundings.prisma.delivery.count({ where: { laneNo } })) === 2, {
-      timeoutMs: 20_000,
-    });
-  }, 40_000);
-});
