@@ -116,6 +116,24 @@ test('a duplicate is explained by the death of the dispatcher just after its fir
   expect(unexplained(killed('kafka', 10_500))).toEqual(['d1']);
 });
 
+test('what was in flight when a dispatcher froze may come again when it wakes: as much as may be in flight, not later', () => {
+  const frozen: DisturbanceLine = {
+    ...killed('webhook-dispatcher', 10_000),
+    ...{ kind: 'freeze', durationMs: 13_000, endedAt: 23_000 },
+  };
+  const tookOver = 18_000;
+  const comeAgain = (count: number, at: number): ReceptionLine[][] => {
+    const many = Array.from({ length: count }, (_, n) => `d${n}`);
+    return [[tookOver, at].flatMap((each) => many.map((id) => reception(id, { at: each })))];
+  };
+  const unexplained = (count: number, at: number) =>
+    explainDuplicates(comeAgain(count, at), [frozen]).unexplained.length;
+  expect(unexplained(8, 23_010)).toBe(0);
+  expect(unexplained(9, 23_010)).toBe(1);
+  expect(unexplained(1, 26_000)).toBe(1);
+  expect(unexplained(1, 20_000)).toBe(1);
+});
+
 test('a duplicate is explained by a break of the run just after its first reception, and only then', () => {
   const twice = [[reception('d1', { at: 100_000 }), reception('d1', { at: 190_000 })]];
   expect(explainDuplicates(twice, [], [180_000]).unexplained).toEqual([]);
