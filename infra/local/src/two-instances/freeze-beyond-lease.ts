@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from 'pg';
 import { publishEvents } from '../bench/load/publish-events.ts';
-import { processFamily, sendSignal } from '../chaos/disturb/process-family.ts';
+import { freezeFamily } from '../chaos/disturb/process-family.ts';
 import type { Finding } from './run-two-instances.ts';
 import type { Stage } from './stage.ts';
 import { untilBothOwn } from './until-both-own.ts';
@@ -34,8 +34,7 @@ export async function* freezeBeyondLease(stage: Stage): AsyncGenerator<Finding> 
       await publishEvents({ brokers: kafka, topicPrefix, types: ['document.available'], count: events });
       await until(() => Promise.resolve(subscribers.receptions.length > before + subscribers.documents.size));
       await sleep(Math.random() * sendingMs);
-      const frozen = processFamily(victim.processes()['webhook-dispatcher-2']!);
-      for (const pid of frozen) sendSignal(pid, 'SIGSTOP');
+      const thaw = freezeFamily(victim.processes()['webhook-dispatcher-2']!);
       try {
         await sleep(answeredAfterMs);
         subscribers.answer({ status: 204, delayMs: 0 });
@@ -45,12 +44,12 @@ export async function* freezeBeyondLease(stage: Stage): AsyncGenerator<Finding> 
         });
         const asLeft = await written();
         rows += asLeft.size;
-        for (const pid of frozen) sendSignal(pid, 'SIGCONT');
+        thaw();
         await untilBothOwn(stage);
         const now = await written();
         changed += [...now].filter((row) => !asLeft.has(row)).length + (asLeft.size - now.size);
       } finally {
-        for (const pid of frozen) sendSignal(pid, 'SIGCONT');
+        thaw();
       }
     }
   } finally {

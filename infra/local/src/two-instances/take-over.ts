@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import got from 'got';
 import { untilReady } from '../chaos/disturb/disturb-all.ts';
-import { processFamily, sendSignal } from '../chaos/disturb/process-family.ts';
+import { freezeFamily, sendSignal } from '../chaos/disturb/process-family.ts';
 import type { Finding } from './run-two-instances.ts';
 import type { Stage } from './stage.ts';
 import { startTraffic, ways, type Traffic, type Way } from './steady-traffic.ts';
@@ -79,10 +79,7 @@ async function takeAway(stage: Stage, target: string, strike: Strike): Promise<F
 
   async function takeAwayOnce(): Promise<() => unknown> {
     const pid = victim.processes()[target]!;
-    if (strike.how === 'frozen') {
-      const family = processFamily(pid).filter((member) => sendSignal(member, 'SIGSTOP'));
-      return () => family.forEach((member) => sendSignal(member, 'SIGCONT'));
-    }
+    if (strike.how === 'frozen') return freezeFamily(pid);
     if (strike.how === 'killed') sendSignal(pid, 'SIGKILL');
     await setHold(true);
     return () => setHold(false);

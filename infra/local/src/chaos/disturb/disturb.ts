@@ -4,7 +4,7 @@ import type { DisturbanceLine, InFlight } from '../ledger/ledger-lines.ts';
 import type { Caller } from '../load/caller.ts';
 import type { Victim } from '../open-platform.ts';
 import type { Disturbance } from './plan-disturbances.ts';
-import { processFamily, sendSignal } from './process-family.ts';
+import { freezeFamily, sendSignal } from './process-family.ts';
 
 const aimForMs = 2_000;
 const reachForMs = 30_000;
@@ -47,9 +47,9 @@ export async function disturb(options: {
   }
 
   async function freeze(): Promise<void> {
-    const frozen = processFamily(pid).filter((member) => sendSignal(member, 'SIGSTOP'));
+    const thaw = freezeFamily(pid);
     await sleep(durationMs, undefined, { signal }).catch(() => {});
-    for (const member of frozen) sendSignal(member, 'SIGCONT');
+    thaw();
   }
 
   async function hold(): Promise<void> {

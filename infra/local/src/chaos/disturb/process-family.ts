@@ -10,6 +10,14 @@ export function processFamily(pid: number): number[] {
   return [pid, ...children];
 }
 
+/** Stops the process and those it started where they are; answers how to let them go on. */
+export function freezeFamily(pid: number): () => void {
+  const frozen = processFamily(pid).filter((member) => sendSignal(member, 'SIGSTOP'));
+  return () => {
+    for (const member of frozen) sendSignal(member, 'SIGCONT');
+  };
+}
+
 /** True unless the process is gone already. */
 export function sendSignal(pid: number, signal: NodeJS.Signals): boolean {
   try {
